@@ -1,0 +1,13 @@
+//! What every crate shares: identifiers, the one error type, limits.
+//!
+//! Entry points: [`Error`] and [`Result`], the `err!` and `bail!` macros, the ids.
+//! Invariants: ids never convert silently; an error carries PostgreSQL's words and code.
+//! It must never know about files, threads, SQL or the wire.
+
+mod error;
+mod ids;
+pub mod sqlstate;
+
+pub use error::{Error, Fields, Result, Severity};
+pub use ids::{BlockNo, CommandId, Fork, Lsn, Oid, PAGE_SIZE, RelFile, Tid, Xid};
+pub use sqlstate::SqlState;
