@@ -1,0 +1,3 @@
+//! The heap: rows with their versions in slotted pages.
+
+pub mod page;

@@ -1,0 +1,1 @@
+//! Bytes of a heap page, and nothing else.
