@@ -7,7 +7,9 @@
 mod error;
 mod ids;
 pub mod sqlstate;
+pub mod wait;
 
 pub use error::{Error, Fields, Result, Severity};
 pub use ids::{BlockNo, CommandId, Fork, Lsn, Oid, PAGE_SIZE, RelFile, Tid, Xid};
 pub use sqlstate::SqlState;
+pub use wait::WaitEvent;
