@@ -1,0 +1,231 @@
+//! One value of any type, and how a type's values are held.
+
+use crate::blob::Blob;
+use crate::oid;
+use base::Oid;
+use serde::{Deserialize, Serialize};
+
+/// One value. Which variant a type uses is its [`PhysType`].
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub enum Datum {
+    /// SQL NULL of any type.
+    #[default]
+    Null,
+    /// boolean
+    Bool(bool),
+    /// "char"
+    Char(u8),
+    /// smallint
+    I16(i16),
+    /// integer, date
+    I32(i32),
+    /// bigint, time, timestamp, timestamptz, money, pg_lsn, xid8
+    I64(i64),
+    /// oid, reg*, xid, cid, enums
+    U32(u32),
+    /// real
+    F32(f32),
+    /// double precision
+    F64(f64),
+    /// everything else, without length header or padding
+    Bytes(Blob),
+}
+
+const _: () = assert!(size_of::<Datum>() == 24);
+
+/// How a type's values are held.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum PhysType {
+    /// [`Datum::Bool`]
+    Bool,
+    /// [`Datum::Char`]
+    Char,
+    /// [`Datum::I16`]
+    I16,
+    /// [`Datum::I32`]
+    I32,
+    /// [`Datum::I64`]
+    I64,
+    /// [`Datum::U32`]
+    U32,
+    /// [`Datum::F32`]
+    F32,
+    /// [`Datum::F64`]
+    F64,
+    /// [`Datum::Bytes`]
+    Bytes,
+}
+
+/// How values of a type are held. `type_oid` must be a domain's base type, not the domain.
+pub const fn phys_type(type_oid: Oid, typlen: i16, typbyval: bool) -> PhysType {
+    match type_oid {
+        oid::BOOL => PhysType::Bool,
+        oid::CHAR => PhysType::Char,
+        oid::INT2 => PhysType::I16,
+        oid::INT4 | oid::DATE => PhysType::I32,
+        oid::FLOAT4 => PhysType::F32,
+        oid::FLOAT8 => PhysType::F64,
+        _ if !typbyval => PhysType::Bytes,
+        _ => match typlen {
+            1 => PhysType::Char,
+            2 => PhysType::I16,
+            4 => PhysType::U32,
+            8 => PhysType::I64,
+            _ => PhysType::Bytes,
+        },
+    }
+}
+
+impl Datum {
+    /// A text-like value.
+    #[inline]
+    pub fn text(text: &str) -> Datum {
+        Datum::Bytes(Blob::new(text.as_bytes()))
+    }
+
+    /// A text-like value from an owned string.
+    #[inline]
+    pub fn string(text: String) -> Datum {
+        Datum::Bytes(Blob::from(text))
+    }
+
+    /// A byte-string value from an owned vector.
+    #[inline]
+    pub fn bytes(bytes: Vec<u8>) -> Datum {
+        Datum::Bytes(Blob::from(bytes))
+    }
+
+    /// A value of an oid type.
+    #[inline]
+    pub const fn oid(oid: Oid) -> Datum {
+        Datum::U32(oid.0)
+    }
+
+    /// True for SQL NULL.
+    #[inline]
+    pub const fn is_null(&self) -> bool {
+        matches!(self, Datum::Null)
+    }
+
+    /// How this value is held; None for NULL.
+    pub const fn phys_type(&self) -> Option<PhysType> {
+        Some(match self {
+            Datum::Null => return None,
+            Datum::Bool(_) => PhysType::Bool,
+            Datum::Char(_) => PhysType::Char,
+            Datum::I16(_) => PhysType::I16,
+            Datum::I32(_) => PhysType::I32,
+            Datum::I64(_) => PhysType::I64,
+            Datum::U32(_) => PhysType::U32,
+            Datum::F32(_) => PhysType::F32,
+            Datum::F64(_) => PhysType::F64,
+            Datum::Bytes(_) => PhysType::Bytes,
+        })
+    }
+
+    /// The boolean; false for NULL or another type.
+    #[inline]
+    pub const fn as_bool(&self) -> bool {
+        matches!(self, Datum::Bool(true))
+    }
+
+    /// The byte of a "char"; 0 for another type.
+    #[inline]
+    pub const fn as_char(&self) -> u8 {
+        if let Datum::Char(c) = self { *c } else { 0 }
+    }
+
+    /// The smallint; 0 for another type.
+    #[inline]
+    pub const fn as_i16(&self) -> i16 {
+        if let Datum::I16(n) = self { *n } else { 0 }
+    }
+
+    /// The integer or date; 0 for another type.
+    #[inline]
+    pub const fn as_i32(&self) -> i32 {
+        if let Datum::I32(n) = self { *n } else { 0 }
+    }
+
+    /// The 64-bit value; 0 for another type.
+    #[inline]
+    pub const fn as_i64(&self) -> i64 {
+        if let Datum::I64(n) = self { *n } else { 0 }
+    }
+
+    /// Any integer value widened; 0 for what is not an integer.
+    #[inline]
+    pub const fn to_i64(&self) -> i64 {
+        match self {
+            Datum::I16(n) => *n as i64,
+            Datum::I32(n) => *n as i64,
+            Datum::I64(n) => *n,
+            Datum::U32(n) => *n as i64,
+            Datum::Char(n) => *n as i64,
+            Datum::Bool(b) => *b as i64,
+            _ => 0,
+        }
+    }
+
+    /// The unsigned 32-bit value; 0 for another type.
+    #[inline]
+    pub const fn as_u32(&self) -> u32 {
+        if let Datum::U32(n) = self { *n } else { 0 }
+    }
+
+    /// The OID; 0 for another type.
+    #[inline]
+    pub const fn as_oid(&self) -> Oid {
+        Oid(self.as_u32())
+    }
+
+    /// The real; 0 for another type.
+    #[inline]
+    pub const fn as_f32(&self) -> f32 {
+        if let Datum::F32(x) = self { *x } else { 0.0 }
+    }
+
+    /// The double precision; 0 for another type.
+    #[inline]
+    pub const fn as_f64(&self) -> f64 {
+        if let Datum::F64(x) = self { *x } else { 0.0 }
+    }
+
+    /// The bytes; empty for another type.
+    #[inline]
+    pub fn as_bytes(&self) -> &[u8] {
+        if let Datum::Bytes(b) = self { b } else { &[] }
+    }
+
+    /// The bytes as text; empty for another type.
+    #[inline]
+    pub fn as_str(&self) -> &str {
+        if let Datum::Bytes(b) = self { b.as_str() } else { "" }
+    }
+
+    /// Bytes held outside of this object, for memory accounts.
+    pub fn heap_size(&self) -> usize {
+        if let Datum::Bytes(b) = self { b.heap_size() } else { 0 }
+    }
+}
+
+macro_rules! from {
+    ($($t:ty => $v:ident),*) => {$(
+        impl From<$t> for Datum {
+            #[inline]
+            fn from(x: $t) -> Datum {
+                Datum::$v(x)
+            }
+        }
+    )*};
+}
+from!(bool => Bool, u8 => Char, i16 => I16, i32 => I32, i64 => I64, u32 => U32, f32 => F32,
+      f64 => F64, Blob => Bytes);
+
+impl<T: Into<Datum>> From<Option<T>> for Datum {
+    #[inline]
+    fn from(x: Option<T>) -> Datum {
+        x.map_or(Datum::Null, Into::into)
+    }
+}
