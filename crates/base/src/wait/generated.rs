@@ -748,7 +748,7 @@ pub static EVENTS: &[(WaitEvent, &str, &str, &str)] = &[
     (WaitEvent::LwLockDynamicSharedMemoryControl, "LWLock", "DynamicSharedMemoryControl", "Waiting to read or update dynamic shared memory allocation information"),
     (WaitEvent::LwLockInjectionPoint, "LWLock", "InjectionPoint", "Waiting to read or update information related to injection points"),
     (WaitEvent::LwLockLockFastPath, "LWLock", "LockFastPath", "Waiting to read or update a process' fast-path lock information"),
-    (WaitEvent::LwLockLockManager, "LWLock", "LockManager", "Waiting to read or update information about "heavyweight" locks"),
+    (WaitEvent::LwLockLockManager, "LWLock", "LockManager", "Waiting to read or update information about \"heavyweight\" locks"),
     (WaitEvent::LwLockLogicalRepLauncherDSA, "LWLock", "LogicalRepLauncherDSA", "Waiting to access logical replication launcher's dynamic shared memory allocator"),
     (WaitEvent::LwLockLogicalRepLauncherHash, "LWLock", "LogicalRepLauncherHash", "Waiting to access logical replication launcher's shared hash table"),
     (WaitEvent::LwLockLogicalRepWorker, "LWLock", "LogicalRepWorker", "Waiting to read or update the state of logical replication workers"),
