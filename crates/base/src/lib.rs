@@ -8,6 +8,7 @@ mod error;
 mod ids;
 pub mod settings;
 pub mod sqlstate;
+pub mod stack;
 pub mod wait;
 
 pub use error::{Error, Fields, Result, Severity};
