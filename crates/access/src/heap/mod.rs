@@ -1,3 +1,6 @@
 //! The heap: rows with their versions in slotted pages.
 
+pub mod decode;
 pub mod page;
+pub mod record;
+pub mod vm;
