@@ -2,5 +2,6 @@
 
 pub mod decode;
 pub mod page;
+pub mod prune;
 pub mod record;
 pub mod vm;
