@@ -6,6 +6,7 @@
 
 mod error;
 mod ids;
+pub mod memory;
 pub mod settings;
 pub mod sqlstate;
 pub mod stack;
