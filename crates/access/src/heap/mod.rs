@@ -1,5 +1,6 @@
 //! The heap: rows with their versions in slotted pages.
 
+pub mod change;
 pub mod decode;
 pub mod page;
 pub mod prune;
