@@ -385,7 +385,7 @@ pub enum WaitEvent {
     LwLockInjectionPoint = 188,
     /// Waiting to read or update a process' fast-path lock information.
     LwLockLockFastPath = 189,
-    /// Waiting to read or update information about "heavyweight" locks.
+    /// Waiting to read or update information about \"heavyweight\" locks.
     LwLockLockManager = 190,
     /// Waiting to access logical replication launcher's dynamic shared memory allocator.
     LwLockLogicalRepLauncherDSA = 191,

@@ -1,0 +1,26 @@
+//! The built-ins: catalog rows as data, and the bodies of functions, casts, operators, aggregates.
+//!
+//! Entry points: [`builtin`] (rows of every system catalog as a fresh cluster has them),
+//! [`lookup`] (body of a function by OID), [`aggregate`] and [`set_returning`] (the same for
+//! aggregates and set-returning functions), [`FnCtx`] and [`FnEnv`] (what a body may ask for).
+//! Invariants: a body binds to its rows by `pg_proc.prosrc`, the symbol that PostgreSQL names a C
+//! function by, so that one body serves all rows that share it; strictness is the caller's to
+//! handle, from `pg_proc.proisstrict`; a row without a body is listed in `UNIMPLEMENTED`.
+//! It must never know: tables, transactions, plans. What needs those goes through [`FnEnv`].
+
+pub mod agg;
+pub mod builtin;
+mod call;
+mod env;
+#[macro_use]
+mod kernel;
+mod registry;
+
+mod scalar;
+mod srf;
+
+pub use agg::{AggFactory, GroupedAgg, aggregate};
+pub use call::{Arg, BatchFn, CallInfo, CallState, FnCtx, FnDef, RowFn, Rows};
+pub use env::{CatalogLookup, FnEnv, StaticEnv};
+pub use registry::{FnEntry, call_row, lookup, lookup_prosrc};
+pub use srf::{RowSource, SrfFn, set_returning};

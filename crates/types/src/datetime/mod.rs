@@ -1,0 +1,5 @@
+//! Dates, times, time zones and intervals.
+
+mod zone;
+
+pub use zone::TimeZone;

@@ -1,0 +1,81 @@
+//! Settings that change the form of values.
+
+/// The first word of `DateStyle`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum DateStyle {
+    /// `2024-01-31`
+    #[default]
+    Iso,
+    /// `31/01/2024`
+    Sql,
+    /// `Wed Jan 31 2024`
+    Postgres,
+    /// `31.01.2024`
+    German,
+}
+
+/// The second word of `DateStyle`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum DateOrder {
+    /// Year, month, day.
+    Ymd,
+    /// Day, month, year.
+    Dmy,
+    /// Month, day, year.
+    #[default]
+    Mdy,
+}
+
+/// `IntervalStyle`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum IntervalStyle {
+    /// `1 day 02:03:04`
+    #[default]
+    Postgres,
+    /// `@ 1 day 2 hours 3 mins 4 secs`
+    PostgresVerbose,
+    /// `1 2:03:04`
+    SqlStandard,
+    /// `P1DT2H3M4S`
+    Iso8601,
+}
+
+/// `bytea_output`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ByteaOutput {
+    /// `\xdeadbeef`
+    #[default]
+    Hex,
+    /// Octal escapes.
+    Escape,
+}
+
+/// The settings that reading and writing values looks at.
+#[derive(Clone, Debug)]
+pub struct Format {
+    /// `DateStyle`, first word.
+    pub date_style: DateStyle,
+    /// `DateStyle`, second word.
+    pub date_order: DateOrder,
+    /// `IntervalStyle`.
+    pub interval_style: IntervalStyle,
+    /// `extra_float_digits`.
+    pub extra_float_digits: i32,
+    /// `bytea_output`.
+    pub bytea_output: ByteaOutput,
+    /// `TimeZone`.
+    pub timezone: std::sync::Arc<crate::datetime::TimeZone>,
+}
+
+impl Default for Format {
+    fn default() -> Format {
+        Format {
+            date_style: DateStyle::Iso,
+            date_order: DateOrder::Mdy,
+            interval_style: IntervalStyle::Postgres,
+            extra_float_digits: 1,
+            bytea_output: ByteaOutput::Hex,
+            timezone: crate::datetime::TimeZone::utc(),
+        }
+    }
+}
