@@ -8,3 +8,4 @@
 //! It must never know about catalogs, SQL or sessions: all it needs comes in descriptors.
 
 pub mod heap;
+pub mod toast;
