@@ -1,0 +1,155 @@
+//! Memory that the disk can read and write directly.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Alignment of an [`AlignedBuf`] in bytes: enough for every disk that direct I/O works on.
+pub const BUF_ALIGN: usize = 4096;
+
+/// A zeroed heap buffer whose address is a multiple of [`BUF_ALIGN`].
+pub struct AlignedBuf {
+    ptr: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: the buffer owns its memory exclusively, as a Box<[u8]> does.
+unsafe impl Send for AlignedBuf {}
+// SAFETY: shared access only reads, as for a Box<[u8]>.
+unsafe impl Sync for AlignedBuf {}
+
+impl AlignedBuf {
+    /// `len` bytes of zero. Large buffers cost no memory until they are written.
+    pub fn zeroed(len: usize) -> AlignedBuf {
+        let layout = Self::layout(len);
+        // SAFETY: the layout's size is at least BUF_ALIGN, so it is not zero.
+        let ptr = unsafe { alloc_zeroed(layout) };
+        match NonNull::new(ptr) {
+            Some(ptr) => AlignedBuf { ptr, len },
+            None => handle_alloc_error(layout),
+        }
+    }
+
+    fn layout(len: usize) -> Layout {
+        let size = len.max(1).div_ceil(BUF_ALIGN) * BUF_ALIGN;
+        Layout::from_size_align(size, BUF_ALIGN).expect("buffer size fits the address space")
+    }
+
+    /// The address, for requests that run while the buffer is lent to the kernel.
+    pub fn as_raw(&self) -> *mut u8 {
+        self.ptr.as_ptr()
+    }
+}
+
+impl Deref for AlignedBuf {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        // SAFETY: ptr points to len initialised bytes that live as long as self.
+        unsafe { std::slice::from_raw_parts(self.ptr.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for AlignedBuf {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as for Deref, and &mut self makes the access exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for AlignedBuf {
+    fn drop(&mut self) {
+        // SAFETY: the memory came from alloc_zeroed with this same layout.
+        unsafe { dealloc(self.ptr.as_ptr(), Self::layout(self.len)) }
+    }
+}
+
+impl std::fmt::Debug for AlignedBuf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "AlignedBuf({} bytes)", self.len)
+    }
+}
+
+/// An aligned buffer of atomic words that many threads may fill while the disk reads other
+/// parts of it. Which parts are stable is the user's protocol; bytes read while another thread
+/// writes them are merely stale or new, never undefined behaviour.
+pub struct SharedBuf {
+    buf: AlignedBuf,
+}
+
+impl SharedBuf {
+    /// `len` bytes of zero; `len` must be a multiple of 8.
+    pub fn zeroed(len: usize) -> SharedBuf {
+        assert!(len.is_multiple_of(8), "a shared buffer holds whole words");
+        SharedBuf { buf: AlignedBuf::zeroed(len) }
+    }
+
+    /// Size in bytes.
+    pub fn len(&self) -> usize {
+        self.buf.len
+    }
+
+    /// True for a buffer of no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.buf.len == 0
+    }
+
+    /// The bytes as words in memory order.
+    #[inline]
+    pub fn words(&self) -> &[AtomicU64] {
+        // SAFETY: the memory is 4096-aligned, zeroed, owned by self, and only ever reached
+        // through these atomics (or by the kernel, which has no notion of a data race).
+        unsafe {
+            std::slice::from_raw_parts(self.buf.ptr.as_ptr() as *const AtomicU64, self.buf.len / 8)
+        }
+    }
+
+    /// Copies whole words from `src` (a multiple of 8 bytes) to the word index `at`.
+    #[inline]
+    pub fn store(&self, at: usize, src: &[u8]) {
+        let words = &self.words()[at..at + src.len() / 8];
+        for (word, bytes) in words.iter().zip(src.as_chunks::<8>().0) {
+            word.store(u64::from_ne_bytes(*bytes), Ordering::Relaxed);
+        }
+    }
+
+    /// Copies whole words out to `dst` (a multiple of 8 bytes) from the word index `at`.
+    pub fn load(&self, at: usize, dst: &mut [u8]) {
+        let words = &self.words()[at..at + dst.len() / 8];
+        for (word, bytes) in words.iter().zip(dst.as_chunks_mut::<8>().0) {
+            *bytes = word.load(Ordering::Relaxed).to_ne_bytes();
+        }
+    }
+
+    pub(crate) fn raw(&self, offset: usize, len: usize) -> *const u8 {
+        assert!(offset.checked_add(len).is_some_and(|end| end <= self.buf.len));
+        self.buf.as_raw().wrapping_add(offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aligned_and_zeroed() {
+        let mut buf = AlignedBuf::zeroed(10000);
+        assert_eq!(buf.as_ptr() as usize % BUF_ALIGN, 0);
+        assert!(buf.iter().all(|b| *b == 0));
+        buf[9999] = 1;
+        assert_eq!(buf.len(), 10000);
+        assert_eq!(AlignedBuf::zeroed(0).len(), 0);
+    }
+
+    #[test]
+    fn shared_words_keep_byte_order() {
+        let buf = SharedBuf::zeroed(64);
+        buf.store(1, b"abcdefghABCDEFGH");
+        let mut out = [0u8; 16];
+        buf.load(1, &mut out);
+        assert_eq!(&out, b"abcdefghABCDEFGH");
+        let mut all = [0u8; 24];
+        buf.load(0, &mut all);
+        assert_eq!(&all[..10], b"\0\0\0\0\0\0\0\0ab");
+    }
+}

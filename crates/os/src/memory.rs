@@ -1,0 +1,20 @@
+//! How much memory there is to use.
+
+/// Bytes of memory that this process may use: the machine's, or its control group's limit.
+pub fn total_bytes() -> u64 {
+    // SAFETY: sysconf takes a constant and touches no memory of ours.
+    let (pages, size) =
+        unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    let machine = (pages.max(1) as u64).saturating_mul(size.max(1) as u64);
+    let limit = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+        .iter()
+        .find_map(|path| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok());
+    machine.min(limit.unwrap_or(u64::MAX))
+}
+
+/// Bytes of memory in use by this process now.
+pub fn resident_bytes() -> u64 {
+    let Ok(text) = std::fs::read_to_string("/proc/self/statm") else { return 0 };
+    let pages = text.split_whitespace().nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+    pages * 4096
+}
