@@ -1,21 +1,36 @@
 //! System tables as descriptors: what exists, by OID and by name, as one transaction sees it.
 //!
 //! Entry points: [`CatalogView`], a cheap handle with every lookup; [`desc`], what lookups give;
-//! [`Source`], where a view gets its rows from ([`MemorySource`] has the built-in objects and what
-//! a test adds).
-//! Invariants: a descriptor never changes once it is handed out; a change makes a new one.
+//! [`Source`], where a view gets its rows from: [`CachedSource`] over the tables, or
+//! [`MemorySource`] with the built-in objects and what a test adds; [`rows`], to read and change
+//! rows of system tables.
+//! Invariants: a descriptor never changes once it is handed out; a change makes a new one; the
+//! shared cache holds committed rows only.
 //! It must never know about statements, plans or the wire.
 
-mod builtin;
+pub mod builtin;
+pub mod cache;
+mod cached;
+mod change;
+pub mod depend;
 pub mod desc;
+pub mod indexes;
+mod load_object;
+mod load_relation;
 mod memory;
 mod objects;
 pub mod oids;
+pub mod rows;
 mod source;
+pub mod vector;
 mod view;
 
+pub use cached::{CachedSource, Overlay};
+pub use change::{Change, changes_of};
 pub use desc::*;
+pub use load_relation::{Loader, options};
 pub use memory::MemorySource;
 pub use objects::Objects;
+pub use rows::{RowStore, RowWriter, SysRow};
 pub use source::Source;
 pub use view::{CatalogView, ViewContext};

@@ -268,3 +268,43 @@ impl Source for MemorySource {
         Ok(self.databases.iter().find(|d| &*d.name == name).cloned())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::{CatalogView, ViewContext};
+
+    fn view() -> CatalogView {
+        CatalogView::new(Arc::new(MemorySource::new()), ViewContext::default())
+    }
+
+    #[test]
+    fn built_in_objects_are_found_by_name() {
+        let v = view();
+        let int4 = v.type_named(None, "int4").unwrap().unwrap();
+        assert_eq!(int4.oid, oids::INT4);
+        let plus = v.operator_exact(None, "+", oids::INT4, oids::INT4).unwrap().unwrap();
+        assert_eq!(plus.oid, Oid(551));
+        assert!(v.procs_named(None, "count").unwrap().len() == 2);
+        let class = v.default_opclass(oids::VARCHAR, oids::BTREE_AM).unwrap().unwrap();
+        assert_eq!(&*class.name, "text_ops");
+        let lt = v.amop(class.family, oids::TEXT, oids::TEXT, 1).unwrap();
+        assert_eq!(lt, Some(Oid(664)));
+        let cast = v.cast(oids::INT4, oids::INT8).unwrap().unwrap();
+        assert_eq!(cast.context, CastContext::Implicit);
+    }
+
+    #[test]
+    fn system_tables_have_their_shape() {
+        let v = view();
+        let class = v.require_relation(None, "pg_class").unwrap();
+        assert_eq!(class.oid, oids::PG_CLASS);
+        assert_eq!(class.tuple.natts(), 34);
+        assert_eq!(class.indexes.len(), 3);
+        assert_eq!(class.column_number("relname"), Some(2));
+        let db = v.require_relation(Some("pg_catalog"), "pg_database").unwrap();
+        assert_eq!(db.relfile.to_string(), "global/1262");
+        let e = v.require_relation(None, "nope").unwrap_err();
+        assert_eq!(e.message(), "relation \"nope\" does not exist");
+    }
+}
