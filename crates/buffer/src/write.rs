@@ -1,0 +1,293 @@
+//! Writing pages back: by who needs room, by the background writer, by checkpoints.
+
+use crate::frame::{Attempt, Frame, Pin, pin_frame};
+use crate::page::{Page, page_lsn, seal};
+use crate::pool::{BufferPool, PoolInner};
+use crate::relation::{Persistence, RelFiles};
+use crate::segment::{SEGMENT_BLOCKS, Segment, write_error};
+use crate::usage;
+use crate::word;
+use base::wait::WaitEvent;
+use base::{BlockNo, Fork, Lsn, PAGE_SIZE, RelFile, Result};
+use os::AlignedBuf;
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Pages that a checkpoint copies and writes at a time.
+const BATCH: usize = 64;
+
+/// A dirty page that was found, by where it goes; sorting gives the order of writing.
+type Found = (RelFile, Fork, BlockNo, u32);
+
+thread_local! {
+    static STAGING: RefCell<Option<AlignedBuf>> = const { RefCell::new(None) };
+}
+
+fn as_page(bytes: &mut [u8]) -> &mut Page {
+    match bytes.try_into() {
+        Ok(page) => page,
+        Err(_) => unreachable!("staging slots have the size of a page"),
+    }
+}
+
+impl PoolInner {
+    /// Pins whatever valid page the frame holds.
+    pub(crate) fn pin_any(&self, frame: &Frame) -> Option<Pin> {
+        // Looking first keeps idle frames' cache lines clean.
+        if frame.word.load() & (word::VALID | word::CLAIMED) != word::VALID {
+            return None;
+        }
+        match pin_frame(frame) {
+            Attempt::Pinned(pin) => Some(pin),
+            Attempt::Loading(_) | Attempt::Gone => None,
+        }
+    }
+
+    /// Writes the page of a frame that is to be reused. False if it is in use after all.
+    pub(crate) fn write_victim(&self, frame: &Frame) -> Result<bool> {
+        let Some(pin) = self.pin_any(frame) else { return Ok(false) };
+        if !frame.word.try_begin_write() {
+            return Ok(false);
+        }
+        self.stats.backend_writes.fetch_add(1, Ordering::Relaxed);
+        usage::count_written(pin.rel().persistence());
+        STAGING.with_borrow_mut(|staging| {
+            let staging = staging.get_or_insert_with(|| AlignedBuf::zeroed(PAGE_SIZE));
+            let copy = as_page(&mut staging[..PAGE_SIZE]);
+            let result =
+                copy_out(&pin, copy).and_then(|lsn| self.flush_log(&pin, lsn)).and_then(|()| {
+                    let block = pin.block().0;
+                    seal(copy, block);
+                    pin.rel().fork(pin.fork()).segments.write(self, block, copy)
+                });
+            frame.wake_if(frame.word.finish_write(result.is_ok()));
+            result
+        })?;
+        Ok(true)
+    }
+
+    /// No page goes to disk before the log that describes it.
+    fn flush_log(&self, pin: &Pin, lsn: Lsn) -> Result<()> {
+        match pin.rel().persistence() {
+            Persistence::Permanent if lsn > self.log.flushed() => self.log.flush(lsn),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes these pages, in this order, if they are still dirty. Gives how many it wrote.
+    fn write_batch(&self, found: &[Found], staging: &mut AlignedBuf) -> Result<usize> {
+        let mut pins: Vec<Pin> = Vec::with_capacity(found.len());
+        let mut newest = Lsn::INVALID;
+        let mut result = Ok(());
+        for (.., index) in found {
+            let frame = self.frame(*index);
+            let Some(pin) = self.pin_any(frame) else { continue };
+            if !self.begin_write(frame) {
+                continue;
+            }
+            let at = pins.len() * PAGE_SIZE;
+            let copy = as_page(&mut staging[at..at + PAGE_SIZE]);
+            match copy_out(&pin, copy) {
+                Ok(lsn) if pin.rel().persistence() == Persistence::Permanent => {
+                    newest = newest.max(lsn);
+                }
+                Ok(_) => {}
+                Err(e) => result = Err(e),
+            }
+            seal(copy, pin.block().0);
+            pins.push(pin);
+        }
+        if newest > self.log.flushed() {
+            result = result.and_then(|()| self.log.flush(newest));
+        }
+        let result = result.and_then(|()| self.write_runs(&pins, staging));
+        for pin in &pins {
+            let frame = pin.frame();
+            frame.wake_if(frame.word.finish_write(result.is_ok()));
+        }
+        result.map(|()| pins.len())
+    }
+
+    /// Becomes the writer of the frame's page; false if it is clean. A write by another is
+    /// waited for, because the caller must know that what was dirty is on its way to be synced.
+    fn begin_write(&self, frame: &Frame) -> bool {
+        loop {
+            if frame.word.try_begin_write() {
+                return true;
+            }
+            if frame.word.load() & word::DIRTY == 0 {
+                return false;
+            }
+            let writing = || frame.word.load() & word::WRITING != 0;
+            if writing() {
+                frame.wait_until(WaitEvent::BufferIo, || !writing());
+            }
+        }
+    }
+
+    /// Writes the staged copies of these pages; neighbours on disk go in one request.
+    fn write_runs(&self, pins: &[Pin], staging: &AlignedBuf) -> Result<()> {
+        let mut start = 0;
+        while start < pins.len() {
+            let first = &pins[start];
+            let block = first.block().0;
+            let mut len = 1;
+            while let Some(next) = pins.get(start + len)
+                && Arc::ptr_eq(next.rel(), first.rel())
+                && next.fork() == first.fork()
+                && next.block().0 == block + len as u32
+                && next.block().0 % SEGMENT_BLOCKS != 0
+            {
+                len += 1;
+            }
+            let segments = &first.rel().fork(first.fork()).segments;
+            let segment = segments.of_block(self, block)?;
+            let bytes = &staging[start * PAGE_SIZE..(start + len) * PAGE_SIZE];
+            let _waiting = os::wait::begin(WaitEvent::DataFileWrite);
+            segment
+                .file
+                .write_at(bytes, (block % SEGMENT_BLOCKS) as u64 * PAGE_SIZE as u64)
+                .map_err(|e| write_error(block, &segment.name, &e))?;
+            segments.note_written(self, &segment);
+            start += len;
+        }
+        Ok(())
+    }
+
+    /// The dirty pages that `wanted` picks, sorted by where they go.
+    fn find_dirty(&self, wanted: impl Fn(&RelFiles) -> bool) -> Vec<Found> {
+        let mut found = Vec::new();
+        for frame in self.frames() {
+            if frame.word.load() & word::DIRTY == 0 {
+                continue;
+            }
+            if let Some(pin) = self.pin_any(frame)
+                && wanted(pin.rel())
+            {
+                found.push((pin.rel().file(), pin.fork(), pin.block(), frame.index()));
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+}
+
+/// Copies a page whose writer we are, under the share latch, and says where its log ends.
+fn copy_out(pin: &Pin, copy: &mut Page) -> Result<Lsn> {
+    let page = pin.read();
+    pin.frame().word.copied();
+    copy.copy_from_slice(&*page);
+    Ok(page_lsn(copy))
+}
+
+/// What a checkpoint wrote.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct CheckpointCounts {
+    /// Pages written.
+    pub pages: usize,
+    /// Files synced.
+    pub files: usize,
+}
+
+impl BufferPool {
+    /// Writes every page that is dirty now and syncs the files written since the last time.
+    /// The caller has set the redo pointer before. `pace` is told the share done so far, from
+    /// 0 to 1, after each batch, and sleeps to spread the work. Pages of unlogged relations
+    /// are written at `shutdown` only, those of temporary ones never.
+    pub fn checkpoint(
+        &self,
+        shutdown: bool,
+        pace: &mut dyn FnMut(f64),
+    ) -> Result<CheckpointCounts> {
+        let found = self.inner.find_dirty(|rel| match rel.persistence() {
+            Persistence::Permanent => true,
+            Persistence::Unlogged => shutdown,
+            Persistence::Temp => false,
+        });
+        let mut counts = CheckpointCounts::default();
+        let mut staging = AlignedBuf::zeroed(BATCH * PAGE_SIZE);
+        for (i, batch) in found.chunks(BATCH).enumerate() {
+            counts.pages += self.inner.write_batch(batch, &mut staging)?;
+            pace(((i * BATCH + batch.len()) as f64) / found.len() as f64);
+        }
+        self.stats().checkpoint_writes.fetch_add(counts.pages as u64, Ordering::Relaxed);
+        counts.files = self.sync_pending()?;
+        Ok(counts)
+    }
+
+    /// Syncs the files, and the folders of files that came or went, since the last time.
+    pub fn sync_pending(&self) -> Result<usize> {
+        let dirs = std::mem::take(&mut *self.inner.pending_dirs.lock());
+        let segments = std::mem::take(&mut *self.inner.pending_sync.lock());
+        for segment in &segments {
+            Segment::sync(segment, &self.inner)?;
+        }
+        for dir in dirs {
+            match self.disk().sync_dir(&dir) {
+                Err(e) if !e.is_not_found() => return Err(self.inner.fatal(e.into())),
+                _ => {}
+            }
+        }
+        Ok(segments.len())
+    }
+
+    /// Writes the dirty pages of a relation and syncs its files, as before its files are copied.
+    pub fn flush_relation(&self, rel: &Arc<RelFiles>) -> Result<()> {
+        let found = self.inner.find_dirty(|r| r.file() == rel.file());
+        self.flush_found(&found)?;
+        for fork in Fork::ALL {
+            rel.sync(fork)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the dirty pages of a database, as before its folder is copied.
+    pub fn flush_database(&self, database: base::Oid) -> Result<()> {
+        let found = self
+            .inner
+            .find_dirty(|r| r.file().database == database && r.persistence() != Persistence::Temp);
+        self.flush_found(&found)
+    }
+
+    fn flush_found(&self, found: &[Found]) -> Result<()> {
+        let mut staging = AlignedBuf::zeroed(BATCH * PAGE_SIZE);
+        for batch in found.chunks(BATCH) {
+            self.inner.write_batch(batch, &mut staging)?;
+        }
+        Ok(())
+    }
+
+    /// One round of the background writer: looks at the frames that the clock hand reaches
+    /// next and writes up to `most` of their dirty pages that nobody has used lately, so that
+    /// sessions find clean ones. Gives how many it wrote.
+    pub fn background_write(&self, most: usize) -> Result<usize> {
+        let frames = self.inner.frames();
+        let hand = self.inner.hand.load(Ordering::Relaxed) as usize % frames.len();
+        let mut found = Vec::new();
+        for i in 0..frames.len().min(most.saturating_mul(16)) {
+            let frame = &frames[(hand + i) % frames.len()];
+            let state = frame.word.load();
+            if state & word::DIRTY == 0
+                || state & (word::PINS | word::WRITING | word::CLAIMED) != 0
+                || frame.usage.load(Ordering::Relaxed) > 0
+            {
+                continue;
+            }
+            if let Some(pin) = self.inner.pin_any(frame) {
+                found.push((pin.rel().file(), pin.fork(), pin.block(), frame.index()));
+            }
+            if found.len() >= most {
+                break;
+            }
+        }
+        found.sort_unstable();
+        let mut written = 0;
+        let mut staging = AlignedBuf::zeroed(BATCH.min(most.max(1)) * PAGE_SIZE);
+        for batch in found.chunks(BATCH.min(most.max(1))) {
+            written += self.inner.write_batch(batch, &mut staging)?;
+        }
+        self.stats().background_writes.fetch_add(written as u64, Ordering::Relaxed);
+        Ok(written)
+    }
+}
