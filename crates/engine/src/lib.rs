@@ -1,0 +1,10 @@
+//! The database: opened, recovered, kept running, and the sessions that run statements in it.
+//! Usable in-process, without a socket.
+//!
+//! Entry points: [`settings`] (what SET and SHOW work on), [`sink`] (where results go),
+//! [`ddl`] (statements that define things).
+//! Invariants: a statement's error never leaves its session; nothing here knows sockets.
+//! It must never know the wire protocol.
+
+pub mod settings;
+pub mod sink;
