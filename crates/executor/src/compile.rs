@@ -1,0 +1,158 @@
+//! From a plan to compiled nodes.
+
+use crate::expr::composite::Element;
+use crate::expr::{ExprCompiler, Qual, VarMap};
+use crate::node::{self, Child, NodeSpec, Planned};
+use crate::output::Output;
+use crate::subplan::InitPlan;
+use base::{Error, Result};
+use catalog::CatalogView;
+use ir::{Plan, PlanNode, PlannedStmt, SubLinkKind};
+use std::sync::Arc;
+use types::PhysType;
+
+/// A plan ready to run, by any number of sessions at once. It is to be made anew when a relation
+/// or function that the plan names has changed.
+pub struct CompiledStmt {
+    plan: Arc<PlannedStmt>,
+    pub(crate) root: Child,
+    pub(crate) subplans: Vec<Child>,
+    pub(crate) init_plans: Vec<InitPlan>,
+    pub(crate) call_states: usize,
+    pub(crate) exec_params: usize,
+    /// Subplans that change rows and must run to their end whether or not they are read.
+    pub(crate) modifying: Vec<usize>,
+}
+
+impl CompiledStmt {
+    /// The plan that it was made from.
+    pub fn plan(&self) -> &Arc<PlannedStmt> {
+        &self.plan
+    }
+
+    /// How the columns of the result are held, junk included.
+    pub fn phys_types(&self) -> &[PhysType] {
+        &self.root.phys
+    }
+}
+
+/// Compiles a plan.
+pub fn compile(plan: Arc<PlannedStmt>, catalog: &CatalogView) -> Result<Arc<CompiledStmt>> {
+    let mut c = PlanCompiler {
+        ec: ExprCompiler::new(catalog),
+        stmt: &plan,
+        init_plans: Vec::new(),
+        exec_params: plan.exec_param_types.len(),
+    };
+    let mut subplans = Vec::with_capacity(plan.subplans.len());
+    let mut modifying = Vec::new();
+    for (i, sub) in plan.subplans.iter().enumerate() {
+        subplans.push(c.node(sub)?);
+        if matches!(sub.node, PlanNode::ModifyTable(_)) {
+            modifying.push(i);
+        }
+    }
+    let root = c.node(&plan.plan)?;
+    let (init_plans, exec_params) = (c.init_plans, c.exec_params);
+    let call_states = c.ec.call_states as usize;
+    Ok(Arc::new(CompiledStmt {
+        plan,
+        root,
+        subplans,
+        init_plans,
+        call_states,
+        exec_params,
+        modifying,
+    }))
+}
+
+/// Compiles the nodes of one statement.
+pub(crate) struct PlanCompiler<'a> {
+    pub ec: ExprCompiler<'a>,
+    pub stmt: &'a PlannedStmt,
+    init_plans: Vec<InitPlan>,
+    exec_params: usize,
+}
+
+impl PlanCompiler<'_> {
+    /// A node and those below it.
+    pub fn node(&mut self, plan: &Plan) -> Result<Child> {
+        for init in &plan.init_plans {
+            self.init_plan(init)?;
+        }
+        for p in &plan.all_params {
+            self.exec_params = self.exec_params.max(*p as usize + 1);
+        }
+        let spec = self.spec(plan)?;
+        let mut phys = Vec::with_capacity(plan.target.len());
+        for t in &plan.target {
+            phys.push(self.ec.phys(t.expr.ty())?);
+        }
+        Ok(Arc::new(Planned { id: plan.id, phys, params: plan.all_params.clone(), spec }))
+    }
+
+    fn init_plan(&mut self, init: &ir::SubPlan) -> Result<()> {
+        for p in &init.set_params {
+            self.exec_params = self.exec_params.max(*p as usize + 1);
+        }
+        let sub = &self.stmt.subplans[init.plan as usize];
+        let element = match init.kind {
+            SubLinkKind::Array => {
+                let t = self.ec.catalog.type_(init.ty)?;
+                let ty = if t.is_array() { t.elem } else { init.ty };
+                Some(Element::of_type(&self.ec, ty)?)
+            }
+            _ => None,
+        };
+        self.init_plans.push(InitPlan {
+            kind: init.kind,
+            plan: init.plan as usize,
+            set_params: init.set_params.clone(),
+            depends_on: sub.all_params.clone(),
+            element,
+        });
+        Ok(())
+    }
+
+    fn spec(&mut self, plan: &Plan) -> Result<Arc<dyn NodeSpec>> {
+        match &plan.node {
+            PlanNode::Result(r) => node::result::compile(self, plan, r),
+            PlanNode::ProjectSet => node::project_set::compile(self, plan),
+            PlanNode::Append(a) => node::append::compile(self, plan, a),
+            PlanNode::SubqueryScan(s) => node::subquery_scan::compile(self, plan, s),
+            PlanNode::FunctionScan(f) => node::function_scan::compile(self, plan, f),
+            PlanNode::ValuesScan(v) => node::values_scan::compile(self, plan, v),
+            PlanNode::CteScan(s) => node::cte_scan::compile(self, plan, s),
+            PlanNode::Hash(_) => Ok(node::material::pass(self.outer(plan)?)),
+            PlanNode::Material => node::material::compile(self, plan),
+            PlanNode::Limit(l) => node::limit::compile(self, plan, l),
+            PlanNode::Gather(_) => Ok(node::material::pass(self.outer(plan)?)),
+            PlanNode::GatherMerge(_) => Ok(node::material::pass(self.outer(plan)?)),
+            PlanNode::SampleScan(_) => Err(Error::unsupported("TABLESAMPLE")),
+            PlanNode::NamedTuplestoreScan(_) => Err(Error::unsupported("transition tables")),
+            _ => Err(Error::unsupported("this kind of plan node")),
+        }
+    }
+
+    /// The outer child.
+    pub fn outer(&mut self, plan: &Plan) -> Result<Child> {
+        match &plan.outer {
+            Some(p) => self.node(p),
+            None => Err(Error::internal("a plan node lacks its outer child")),
+        }
+    }
+
+    /// The inner child.
+    pub fn inner(&mut self, plan: &Plan) -> Result<Child> {
+        match &plan.inner {
+            Some(p) => self.node(p),
+            None => Err(Error::internal("a plan node lacks its inner child")),
+        }
+    }
+
+    /// A node's conditions and columns over an input.
+    pub fn output(&mut self, plan: &Plan, map: &VarMap) -> Result<Output> {
+        let qual: Qual = self.ec.qual(&plan.qual, map)?;
+        Ok(Output::new(qual, self.ec.targets(&plan.target, map)?))
+    }
+}

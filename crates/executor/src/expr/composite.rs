@@ -1,0 +1,339 @@
+//! Arrays and rows in expressions.
+
+use super::compare::Ordering_;
+use super::compile::flags;
+use super::{ExprCompiler, Kind, Prog, RowInput, VarMap};
+use crate::run::Run;
+use base::{Error, Oid, Result};
+use ir::{Expr, RowCompareOp};
+use types::{Datum, PhysType, oid};
+
+/// How elements are held in an array of some type.
+#[derive(Clone, Debug)]
+pub(crate) struct Element {
+    pub ty: Oid,
+    pub len: i16,
+    pub by_val: bool,
+    pub align: u8,
+    pub phys: PhysType,
+}
+
+impl Element {
+    /// The element type's facts.
+    pub fn of_type(c: &ExprCompiler, ty: Oid) -> Result<Element> {
+        let t = c.catalog.type_(ty)?;
+        let align = match t.align {
+            b'c' => 1,
+            b's' => 2,
+            b'i' => 4,
+            _ => 8,
+        };
+        Ok(Element { ty, len: t.len, by_val: t.by_val, align, phys: c.phys(ty)? })
+    }
+
+    /// The facts of an array type's element type.
+    pub fn of_array(c: &ExprCompiler, array: Oid) -> Result<Element> {
+        let mut t = c.catalog.type_(array)?;
+        while t.kind == b'd' {
+            t = c.catalog.type_(t.base_type)?;
+        }
+        if !t.elem.is_valid() {
+            return Element::of_type(c, oid::TEXT);
+        }
+        Element::of_type(c, t.elem)
+    }
+
+    /// The elements of an array, in storage order.
+    pub fn elements(&self, array: &Datum) -> Result<Vec<Datum>> {
+        let _ = array;
+        Err(Error::unsupported("arrays in expressions"))
+    }
+
+    /// How many elements an array has.
+    pub fn count(&self, array: &Datum) -> Result<usize> {
+        Ok(self.elements(array)?.len())
+    }
+
+    /// A one-dimensional array.
+    pub fn make(&self, values: &[Datum]) -> Result<Datum> {
+        let _ = values;
+        Err(Error::unsupported("arrays in expressions"))
+    }
+
+    /// An array of these elements with the dimensions of another.
+    pub fn with_shape_of(&self, array: &Datum, values: Vec<Datum>) -> Result<Datum> {
+        let _ = array;
+        self.make(&values)
+    }
+}
+
+/// `ARRAY[...]`.
+pub(crate) struct ArrayProg {
+    pub element: Element,
+    pub args: Vec<Prog>,
+    pub multidims: bool,
+}
+
+impl ArrayProg {
+    pub fn eval(&self, run: &mut Run, input: RowInput<'_>) -> Result<Datum> {
+        let mut values = Vec::with_capacity(self.args.len());
+        for arg in &self.args {
+            values.push(arg.eval(run, input)?);
+        }
+        if self.multidims {
+            return Err(Error::unsupported("arrays of several dimensions"));
+        }
+        self.element.make(&values)
+    }
+}
+
+/// `ROW(...)`, and whole rows.
+pub(crate) struct RowProg {
+    pub args: Vec<Prog>,
+}
+
+impl RowProg {
+    pub fn eval(&self, run: &mut Run, input: RowInput<'_>) -> Result<Datum> {
+        let mut fields = Vec::with_capacity(self.args.len());
+        for arg in &self.args {
+            fields.push((arg.ty, arg.eval(run, input)?));
+        }
+        make_row(&fields)
+    }
+}
+
+/// A record of these fields.
+pub(crate) fn make_row(fields: &[(Oid, Datum)]) -> Result<Datum> {
+    let _ = fields;
+    Err(Error::unsupported("rows in expressions"))
+}
+
+/// The fields of a record.
+pub(crate) fn row_fields(row: &Datum) -> Result<Vec<(Oid, Datum)>> {
+    let _ = row;
+    Err(Error::unsupported("rows in expressions"))
+}
+
+/// IS [NOT] NULL of a row.
+pub(crate) fn row_null_test(value: &Datum, is_null: bool) -> Result<Datum> {
+    if value.is_null() {
+        return Ok(Datum::Bool(is_null));
+    }
+    let fields = row_fields(value)?;
+    Ok(Datum::Bool(fields.iter().all(|(_, v)| v.is_null() == is_null)))
+}
+
+/// `row.field`.
+pub(crate) struct FieldSelectProg {
+    pub arg: Prog,
+    /// Number from 0.
+    pub field: usize,
+}
+
+impl FieldSelectProg {
+    pub fn eval(&self, run: &mut Run, input: RowInput<'_>) -> Result<Datum> {
+        let row = self.arg.eval(run, input)?;
+        if row.is_null() {
+            return Ok(Datum::Null);
+        }
+        Ok(row_fields(&row)?.into_iter().nth(self.field).map_or(Datum::Null, |(_, v)| v))
+    }
+}
+
+/// A copy of a row with some fields replaced.
+pub(crate) struct FieldStoreProg {
+    pub arg: Prog,
+    pub values: Vec<(usize, Prog)>,
+    /// Types of all the row's fields.
+    pub types: Vec<Oid>,
+}
+
+impl FieldStoreProg {
+    pub fn eval(&self, run: &mut Run, input: RowInput<'_>) -> Result<Datum> {
+        let row = self.arg.eval(run, input)?;
+        let mut fields = if row.is_null() {
+            self.types.iter().map(|t| (*t, Datum::Null)).collect()
+        } else {
+            row_fields(&row)?
+        };
+        for (at, value) in &self.values {
+            let value = value.eval(run, input)?;
+            if let Some(field) = fields.get_mut(*at) {
+                field.1 = value;
+            }
+        }
+        make_row(&fields)
+    }
+}
+
+/// `array[...]`.
+pub(crate) struct SubscriptProg {
+    pub container: Prog,
+    pub element: Element,
+    pub upper: Vec<Option<Prog>>,
+    pub lower: Vec<Option<Prog>>,
+    pub assign: Option<Prog>,
+}
+
+impl SubscriptProg {
+    pub fn eval(&self, run: &mut Run, input: RowInput<'_>) -> Result<Datum> {
+        let _ =
+            (run, input, &self.container, &self.element, &self.upper, &self.lower, &self.assign);
+        Err(Error::unsupported("subscripts"))
+    }
+}
+
+/// A row of a child table as a row of its parent.
+pub(crate) struct ConvertRowProg {
+    pub arg: Prog,
+    /// For each field of the result, the number of the input's, and its type.
+    pub fields: Vec<(Option<usize>, Oid)>,
+}
+
+impl ConvertRowProg {
+    pub fn eval(&self, run: &mut Run, input: RowInput<'_>) -> Result<Datum> {
+        let row = self.arg.eval(run, input)?;
+        if row.is_null() {
+            return Ok(Datum::Null);
+        }
+        let old = row_fields(&row)?;
+        let fields: Vec<_> = self
+            .fields
+            .iter()
+            .map(|(from, ty)| {
+                let value = from.and_then(|f| old.get(f)).map_or(Datum::Null, |f| f.1.clone());
+                (*ty, value)
+            })
+            .collect();
+        make_row(&fields)
+    }
+}
+
+/// `(a, b) < (c, d)`.
+pub(crate) struct RowCompareProg {
+    pub op: RowCompareOp,
+    pub columns: Vec<(Prog, Prog, Ordering_)>,
+}
+
+impl RowCompareProg {
+    pub fn eval(&self, run: &mut Run, input: RowInput<'_>) -> Result<Datum> {
+        let mut order = std::cmp::Ordering::Equal;
+        for (left, right, by) in &self.columns {
+            let a = left.eval(run, input)?;
+            let b = right.eval(run, input)?;
+            if a.is_null() || b.is_null() {
+                return Ok(Datum::Null);
+            }
+            order = by.kind.compare(run, &a, &b)?;
+            if order.is_ne() {
+                break;
+            }
+        }
+        Ok(Datum::Bool(match self.op {
+            RowCompareOp::Lt => order.is_lt(),
+            RowCompareOp::Le => order.is_le(),
+            RowCompareOp::Ge => order.is_ge(),
+            RowCompareOp::Gt => order.is_gt(),
+        }))
+    }
+}
+
+/// A whole row of these columns.
+pub(crate) fn whole_row(c: &mut ExprCompiler, ty: Oid, columns: &[(i16, usize)]) -> Result<Prog> {
+    let types = field_types(c, ty)?;
+    let mut args = Vec::new();
+    for (attno, column) in columns {
+        let field = types.get(*attno as usize - 1).copied().unwrap_or(oid::TEXT);
+        args.push(Prog::column(*column, field, c.phys(field)?));
+    }
+    c.node(Kind::WholeRow(Box::new(RowProg { args })), ty, (false, true))
+}
+
+/// Types of the fields of a composite type; empty for RECORD.
+fn field_types(c: &ExprCompiler, ty: Oid) -> Result<Vec<Oid>> {
+    let mut t = c.catalog.type_(ty)?;
+    while t.kind == b'd' {
+        t = c.catalog.type_(t.base_type)?;
+    }
+    if !t.relation.is_valid() {
+        return Ok(Vec::new());
+    }
+    Ok(c.catalog.relation(t.relation)?.tuple.attrs.iter().map(|a| a.type_oid).collect())
+}
+
+/// The program for an expression of one of this file's kinds.
+pub(crate) fn compile(c: &mut ExprCompiler, e: &Expr, map: &VarMap) -> Result<Prog> {
+    match e {
+        Expr::Array(a) => {
+            let element = Element::of_type(c, a.element_type)?;
+            let args = c.list(&a.elements, map)?;
+            let volatile = flags(&args).0;
+            let prog = ArrayProg { element, args, multidims: a.multidims };
+            c.node(Kind::Array(Box::new(prog)), a.array_type, (volatile, true))
+        }
+        Expr::Row(r) => {
+            let args = c.list(&r.args, map)?;
+            let volatile = flags(&args).0;
+            c.node(Kind::Row(Box::new(RowProg { args })), r.ty, (volatile, true))
+        }
+        Expr::RowCompare { op, ops, families, collations, left, right } => {
+            let mut columns = Vec::new();
+            for (i, (l, r)) in left.iter().zip(right).enumerate() {
+                let desc = c.catalog.operator(ops[i])?;
+                let types = [desc.left, desc.right];
+                let order = Ordering_::of_family(c, families[i], types, collations[i])?;
+                columns.push((c.expr(l, map)?, c.expr(r, map)?, order));
+            }
+            let volatile = columns.iter().any(|(a, b, _)| a.volatile || b.volatile);
+            let prog = RowCompareProg { op: *op, columns };
+            c.node(Kind::RowCompare(Box::new(prog)), oid::BOOL, (volatile, true))
+        }
+        Expr::FieldSelect { arg, field, ty, .. } => {
+            let arg = c.expr(arg, map)?;
+            let volatile = arg.volatile;
+            let prog = FieldSelectProg { arg, field: (*field as usize).saturating_sub(1) };
+            c.node(Kind::FieldSelect(Box::new(prog)), *ty, (volatile, true))
+        }
+        Expr::FieldStore { arg, values, fields, ty } => {
+            let arg = c.expr(arg, map)?;
+            let progs = c.list(values, map)?;
+            let volatile = arg.volatile || flags(&progs).0;
+            let at = fields.iter().map(|f| (*f as usize).saturating_sub(1));
+            let values = at.zip(progs).collect();
+            let prog = FieldStoreProg { arg, values, types: field_types(c, *ty)? };
+            c.node(Kind::FieldStore(Box::new(prog)), *ty, (volatile, true))
+        }
+        Expr::Subscript(s) => compile_subscript(c, s, map),
+        Expr::ConvertRowtype { arg, ty, .. } => compile_convert(c, arg, *ty, map),
+        _ => Err(Error::internal("not a composite expression")),
+    }
+}
+
+fn compile_subscript(c: &mut ExprCompiler, s: &ir::SubscriptRef, map: &VarMap) -> Result<Prog> {
+    let mut bounds = |list: &[Option<Expr>]| -> Result<Vec<Option<Prog>>> {
+        list.iter().map(|e| e.as_ref().map(|e| c.expr(e, map)).transpose()).collect()
+    };
+    let (upper, lower) = (bounds(&s.upper)?, bounds(&s.lower)?);
+    let container = c.expr(&s.container, map)?;
+    let assign = s.assign.as_ref().map(|e| c.expr(e, map)).transpose()?;
+    let volatile = upper.iter().chain(&lower).flatten().chain(&assign).any(|p| p.volatile)
+        || container.volatile;
+    let element = Element::of_type(c, s.element_type)?;
+    let prog = SubscriptProg { container, element, upper, lower, assign };
+    c.node(Kind::Subscript(Box::new(prog)), s.result_type, (volatile, true))
+}
+
+fn compile_convert(c: &mut ExprCompiler, arg: &Expr, ty: Oid, map: &VarMap) -> Result<Prog> {
+    let from = c.catalog.type_(arg.ty())?.relation;
+    let to = c.catalog.type_(ty)?.relation;
+    let (from, to) = (c.catalog.relation(from)?, c.catalog.relation(to)?);
+    let fields = to
+        .tuple
+        .attrs
+        .iter()
+        .map(|a| ((!a.dropped).then(|| from.tuple.position(&a.name)).flatten(), a.type_oid))
+        .collect();
+    let arg = c.expr(arg, map)?;
+    let volatile = arg.volatile;
+    c.node(Kind::ConvertRow(Box::new(ConvertRowProg { arg, fields })), ty, (volatile, true))
+}

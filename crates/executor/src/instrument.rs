@@ -1,0 +1,124 @@
+//! What EXPLAIN ANALYZE shows of a run.
+
+use crate::node::Node;
+use crate::run::Run;
+use base::Result;
+use types::Batch;
+
+/// Counters of one node.
+#[derive(Clone, Debug, Default)]
+pub struct NodeStats {
+    /// How often it was started.
+    pub loops: u64,
+    /// Rows that it gave, over all loops.
+    pub rows: f64,
+    /// Milliseconds until the first row, and until the end, over all loops.
+    pub startup_ms: f64,
+    /// See `startup_ms`.
+    pub total_ms: f64,
+    /// Rows that its conditions removed: of the node, of the join.
+    pub removed_by_filter: u64,
+    /// Rows that the join's own conditions removed.
+    pub removed_by_join: u64,
+    /// What else there is to show, by kind of node.
+    pub details: Vec<(&'static str, Detail)>,
+    /// Nanoseconds at the start of the current loop's first row; internal.
+    started: bool,
+    loop_ns: u64,
+}
+
+/// A figure of a node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Detail {
+    /// A number.
+    Int(i64),
+    /// Text.
+    Text(String),
+}
+
+/// Counters of all nodes of a statement, by node number.
+#[derive(Clone, Debug, Default)]
+pub struct Instrumentation {
+    /// Whether times are taken.
+    pub timing: bool,
+    /// By `Plan::id`.
+    pub nodes: Vec<NodeStats>,
+}
+
+impl Instrumentation {
+    /// The counters of a node.
+    pub fn node(&mut self, id: u32) -> &mut NodeStats {
+        let id = id as usize;
+        if id >= self.nodes.len() {
+            self.nodes.resize_with(id + 1, NodeStats::default);
+        }
+        &mut self.nodes[id]
+    }
+}
+
+impl NodeStats {
+    /// Sets a figure.
+    pub fn set(&mut self, name: &'static str, value: Detail) {
+        match self.details.iter_mut().find(|(n, _)| *n == name) {
+            Some(d) => d.1 = value,
+            None => self.details.push((name, value)),
+        }
+    }
+
+    /// Adds to a number.
+    pub fn add(&mut self, name: &'static str, n: i64) {
+        match self.details.iter_mut().find(|(x, _)| *x == name) {
+            Some((_, Detail::Int(v))) => *v += n,
+            _ => self.details.push((name, Detail::Int(n))),
+        }
+    }
+
+    /// A figure.
+    pub fn get(&self, name: &str) -> Option<&Detail> {
+        self.details.iter().find(|(n, _)| *n == name).map(|(_, d)| d)
+    }
+
+    /// Ends a loop.
+    pub fn end_loop(&mut self) {
+        if self.started {
+            self.loops += 1;
+            self.total_ms += self.loop_ns as f64 / 1e6;
+            self.started = false;
+            self.loop_ns = 0;
+        }
+    }
+}
+
+/// A node whose rows and time are counted.
+pub(crate) struct Instrumented {
+    pub id: u32,
+    pub inner: Box<dyn Node>,
+}
+
+impl Node for Instrumented {
+    fn next(&mut self, run: &mut Run, demand: usize) -> Result<Option<Batch>> {
+        let timing = run.instrumentation.as_ref().is_some_and(|i| i.timing);
+        let begin = if timing { os::clock::monotonic_nanos() } else { 0 };
+        let result = self.inner.next(run, demand);
+        let spent = if timing { os::clock::monotonic_nanos() - begin } else { 0 };
+        if let Some(all) = &mut run.instrumentation {
+            let stats = all.node(self.id);
+            stats.loop_ns += spent;
+            if !stats.started {
+                stats.started = true;
+                stats.startup_ms += spent as f64 / 1e6;
+            }
+            if let Ok(Some(batch)) = &result {
+                stats.rows += batch.rows() as f64;
+            }
+        }
+        result
+    }
+
+    fn rescan(&mut self, run: &mut Run, changed: &[u32]) -> Result<()> {
+        if let Some(all) = &mut run.instrumentation {
+            all.node(self.id).end_loop();
+        }
+        self.inner.rescan(run, changed)
+    }
+}

@@ -1,0 +1,25 @@
+//! Runs plans: a tree of nodes that pull batches of columns from one another.
+//!
+//! Entry points: [`compile`] (a plan into a [`CompiledStmt`], once), [`Execution`] (a run of it,
+//! pulled in pieces), [`ExecCtx`] (what the session lends for the time of a call).
+//! Invariants: a compiled statement is read-only, all state is in the run; a node never gives more
+//! rows than it was asked for, so that limits, cursors, volatile functions and errors behave row
+//! by row where that can be seen; memory that grows with the data is counted in an account.
+//! It must never know the wire, SQL text or how plans are chosen.
+
+mod batch;
+mod compile;
+mod execution;
+mod expr;
+mod hash;
+mod instrument;
+mod node;
+mod output;
+mod run;
+mod store;
+mod subplan;
+
+pub use compile::{CompiledStmt, compile};
+pub use execution::Execution;
+pub use instrument::{Detail, Instrumentation, NodeStats};
+pub use run::{ExecCtx, ExecSettings};

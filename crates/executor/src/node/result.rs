@@ -1,0 +1,81 @@
+//! Result: one row of expressions, or the child's rows if conditions that do not depend on them
+//! hold.
+
+use super::{Child, Node, NodeSpec};
+use crate::batch;
+use crate::compile::PlanCompiler;
+use crate::expr::{Qual, RowInput, VarMap};
+use crate::output::{Output, Pump};
+use crate::run::Run;
+use base::Result;
+use ir::Plan;
+use std::sync::Arc;
+use types::Batch;
+
+struct ResultSpec {
+    child: Option<Child>,
+    constant: Qual,
+    output: Output,
+}
+
+struct ResultNode {
+    spec: Arc<ResultSpec>,
+    child: Option<Box<dyn Node>>,
+    pump: Pump,
+    checked: bool,
+    done: bool,
+}
+
+pub(crate) fn compile(
+    c: &mut PlanCompiler,
+    plan: &Plan,
+    result: &ir::Result_,
+) -> Result<Arc<dyn NodeSpec>> {
+    let child = plan.outer.as_ref().map(|p| c.node(p)).transpose()?;
+    let map = VarMap::outer(child.as_ref().map_or(0, |c| c.phys.len()));
+    let constant = c.ec.qual(&result.constant_qual, &VarMap::default())?;
+    let output = c.output(plan, &map)?;
+    Ok(Arc::new(ResultSpec { child, constant, output }))
+}
+
+impl NodeSpec for ResultSpec {
+    fn start(self: Arc<Self>, run: &mut Run) -> Result<Box<dyn Node>> {
+        let child = self.child.as_ref().map(|c| c.start(run)).transpose()?;
+        let pump = Pump::default();
+        Ok(Box::new(ResultNode { spec: self, child, pump, checked: false, done: false }))
+    }
+}
+
+impl Node for ResultNode {
+    fn next(&mut self, run: &mut Run, demand: usize) -> Result<Option<Batch>> {
+        if !self.checked {
+            self.checked = true;
+            self.done = !self.spec.constant.test(run, RowInput::None)?;
+        }
+        if self.done {
+            return Ok(None);
+        }
+        let output = &self.spec.output;
+        if let Some(child) = &mut self.child {
+            return self.pump.pull(run, demand, output, |run| child.next(run, demand));
+        }
+        self.done = true;
+        let mut row = batch::unit();
+        output.qual.filter(run, &mut row)?;
+        if row.rows() == 0 {
+            return Ok(None);
+        }
+        let mut columns = Vec::with_capacity(output.target.len());
+        for prog in &output.target {
+            columns.push(prog.eval(run, RowInput::None)?);
+        }
+        Ok(Some(batch::one_row(&columns, &output.phys())))
+    }
+
+    fn rescan(&mut self, run: &mut Run, changed: &[u32]) -> Result<()> {
+        self.checked = false;
+        self.done = false;
+        self.pump.clear();
+        self.child.as_mut().map_or(Ok(()), |c| c.rescan(run, changed))
+    }
+}
