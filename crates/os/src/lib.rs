@@ -29,3 +29,14 @@ pub use aligned::{AlignedBuf, BUF_ALIGN, SharedBuf};
 pub use disk::{DirEntry, Disk, File, Metadata, OpenOptions};
 pub use error::IoError;
 pub use io::{Completion, IoMethod, IoQueue};
+
+/// Ends the process at once, without unwinding: the answer to a broken invariant or a lost
+/// log. In the simulator, the machine crashes instead.
+pub fn abort(message: &str) {
+    if sim::Sim::is_inside() {
+        sim::Sim::crash();
+        return;
+    }
+    eprintln!("{message}");
+    std::process::abort();
+}
