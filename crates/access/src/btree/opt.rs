@@ -1,0 +1,188 @@
+//! Looking at a page without a latch. What is read may be torn: nothing here trusts an offset or
+//! loops without bound, and the caller compares the page's version before it believes the result.
+
+use super::key::{IntSearch, SearchKey, compare};
+use super::page::{self, Item, flag};
+use super::search::{End, Target};
+use crate::index::IndexRel;
+use base::{BlockNo, Result};
+use buffer::OptPage;
+use std::cmp::Ordering;
+
+/// Where a descent goes from a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// This is the level that was asked for.
+    Here,
+    /// To this child.
+    Down(BlockNo),
+    /// To the right sibling.
+    Right(BlockNo),
+    /// The page is not what it was when its number was read: from the root again.
+    Restart,
+}
+
+/// Items up to this size are looked at on the stack.
+const STACK: usize = 512;
+
+/// A page under an optimistic read.
+#[derive(Clone, Copy)]
+pub struct View<'a>(pub OptPage<'a>);
+
+impl View<'_> {
+    /// Flags.
+    #[inline]
+    pub fn flags(self) -> u16 {
+        self.0.u16(page::FLAGS)
+    }
+
+    /// Level.
+    #[inline]
+    pub fn level(self) -> u32 {
+        self.0.u32(page::LEVEL)
+    }
+
+    /// Left sibling.
+    #[inline]
+    pub fn left(self) -> BlockNo {
+        BlockNo(self.0.u32(page::LEFT))
+    }
+
+    /// Right sibling.
+    #[inline]
+    pub fn right(self) -> BlockNo {
+        BlockNo(self.0.u32(page::RIGHT))
+    }
+
+    /// Number of items.
+    #[inline]
+    pub fn count(self) -> u16 {
+        let lower = self.0.u16(page::LOWER);
+        (lower.clamp(page::HEADER as u16, page::TRAILER as u16) - page::HEADER as u16) / 4
+    }
+
+    /// Number of the first item that is not the high key.
+    #[inline]
+    pub fn first(self) -> u16 {
+        (self.right() != BlockNo::INVALID) as u16
+    }
+
+    /// Place and size of an item; (0, 0) if nonsense.
+    #[inline]
+    pub fn line(self, i: u16) -> (usize, usize) {
+        let lp = self.0.u32(page::HEADER + 4 * i as usize);
+        let (at, len) = ((lp & 0x7FFF) as usize, (lp >> 17) as usize);
+        if at + len > base::PAGE_SIZE { (0, 0) } else { (at, len) }
+    }
+
+    /// Calls `f` with a copy of an item.
+    #[inline]
+    pub fn with_item<R>(self, i: u16, f: impl FnOnce(Item<'_>) -> R) -> R {
+        let (at, len) = self.line(i);
+        if len <= STACK {
+            let mut copy = [0; STACK];
+            self.0.copy(at, &mut copy[..len]);
+            f(Item(&copy[..len]))
+        } else {
+            let mut copy = vec![0; len];
+            self.0.copy(at, &mut copy);
+            f(Item(&copy))
+        }
+    }
+}
+
+/// Order of the key relative to item `i`.
+#[inline]
+fn order(
+    index: &IndexRel,
+    p: View<'_>,
+    key: &SearchKey,
+    fast: Option<&IntSearch<'_>>,
+    i: u16,
+) -> Result<Ordering> {
+    if let Some(fast) = fast {
+        let (at, len) = p.line(i);
+        if len >= page::ITEM_HEADER
+            && let Some(order) = fast.compare_opt(p.0, at)
+        {
+            return Ok(order);
+        }
+    }
+    p.with_item(i, |item| compare(index, key, item))
+}
+
+/// As [`super::key::lower_bound`].
+pub fn lower_bound(
+    index: &IndexRel,
+    p: View<'_>,
+    key: &SearchKey,
+    fast: Option<&IntSearch<'_>>,
+) -> Result<u16> {
+    let (mut low, mut high) = (p.first(), p.count());
+    while low < high {
+        let mid = low + (high - low) / 2;
+        let order = order(index, p, key, fast, mid)?;
+        if order == Ordering::Greater || (key.after && order == Ordering::Equal) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    Ok(low)
+}
+
+/// As [`super::key::is_beyond`].
+pub fn is_beyond(
+    index: &IndexRel,
+    p: View<'_>,
+    key: &SearchKey,
+    fast: Option<&IntSearch<'_>>,
+) -> Result<bool> {
+    if p.right() == BlockNo::INVALID {
+        return Ok(false);
+    }
+    let order = order(index, p, key, fast, 0)?;
+    Ok(order == Ordering::Greater || (key.after && order == Ordering::Equal))
+}
+
+/// Where to go from a page on the way down to `level`. The page is on level `at`; if it is the
+/// root it must still be alone there.
+pub fn step(
+    index: &IndexRel,
+    p: OptPage<'_>,
+    target: Target<'_>,
+    at: u32,
+    is_root: bool,
+    level: u32,
+) -> Result<Step> {
+    let p = View(p);
+    let (flags, right) = (p.flags(), p.right());
+    if flags & flag::META != 0 || p.level() != at {
+        return Ok(Step::Restart);
+    }
+    if is_root && (right != BlockNo::INVALID || p.left() != BlockNo::INVALID) {
+        return Ok(Step::Restart);
+    }
+    if flags & (flag::DELETED | flag::HALF_DEAD) != 0 {
+        return Ok(if right == BlockNo::INVALID { Step::Restart } else { Step::Right(right) });
+    }
+    if at == level {
+        return Ok(Step::Here);
+    }
+    let number = match target {
+        Target::Key(key) => {
+            let fast = IntSearch::of(index, key);
+            if is_beyond(index, p, key, fast.as_ref())? {
+                return Ok(Step::Right(right));
+            }
+            lower_bound(index, p, key, fast.as_ref())?.saturating_sub(1).max(p.first())
+        }
+        Target::End(End::Left) => p.first(),
+        Target::End(End::Right) if right == BlockNo::INVALID => p.count().saturating_sub(1),
+        Target::End(End::Right) => return Ok(Step::Right(right)),
+    };
+    if number >= p.count() {
+        return Ok(Step::Restart);
+    }
+    Ok(Step::Down(BlockNo(p.0.u32(p.line(number).0))))
+}
