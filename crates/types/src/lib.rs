@@ -11,6 +11,7 @@ mod blob;
 pub mod datetime;
 mod datum;
 pub mod io;
+pub mod numeric;
 pub mod oid;
 pub mod tuple;
 

@@ -2,7 +2,7 @@
 
 use crate::call::FnDef;
 
-pub(super) const FNS: &[FnDef] = &[
+pub(super) const FNS: &[&[FnDef]] = &[&[
     total!(booleq(a: bool, b: bool) -> bool { a == b }),
     total!(boolne(a: bool, b: bool) -> bool { a != b }),
     total!(boollt(a: bool, b: bool) -> bool { !a & b }),
@@ -15,4 +15,4 @@ pub(super) const FNS: &[FnDef] = &[
     total!(bool_int4(a: bool) -> i32 { a as i32 }),
     total!(int4_bool(a: i32) -> bool { a != 0 }),
     row!(booltext(a: bool) { if a { "true" } else { "false" } }),
-];
+]];

@@ -7,5 +7,5 @@ mod int;
 
 /// All bodies.
 pub(crate) fn all() -> impl Iterator<Item = &'static FnDef> {
-    [boolean::FNS, int::FNS].into_iter().flatten()
+    [boolean::FNS, int::FNS].into_iter().flatten().flat_map(|list| list.iter())
 }

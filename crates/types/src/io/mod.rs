@@ -5,7 +5,7 @@
 
 mod bytes;
 mod dispatch;
-mod number;
+pub(crate) mod number;
 mod settings;
 
 pub use dispatch::{input, output, receive, send, typmod_in, typmod_out};

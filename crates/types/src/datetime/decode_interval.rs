@@ -1,0 +1,455 @@
+//! Intervals from text.
+
+use super::decode::{DtError, micros};
+use super::interval::{
+    Interval, R_DAY, R_FULL, R_HOUR, R_MINUTE, R_MONTH, R_SECOND, R_YEAR, interval_from_typmod,
+};
+use super::token::{FieldKind, tokenize};
+use super::{USECS_PER_DAY, USECS_PER_HOUR, USECS_PER_MINUTE, USECS_PER_SEC};
+use crate::io::IntervalStyle;
+use base::{Error, Result};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Unit {
+    Micro,
+    Milli,
+    Second,
+    Minute,
+    Hour,
+    Day,
+    Week,
+    Month,
+    Quarter,
+    Year,
+    Decade,
+    Century,
+    Millennium,
+}
+
+enum UnitWord {
+    Unit(Unit),
+    Ago,
+    Infinity,
+    NegInfinity,
+}
+
+fn unit_word(word: &str) -> Option<UnitWord> {
+    use Unit::*;
+    // Only the first ten letters count.
+    let short: String = word.chars().take(10).collect();
+    Some(UnitWord::Unit(match short.as_str() {
+        "ago" => return Some(UnitWord::Ago),
+        "infinity" | "+infinity" => return Some(UnitWord::Infinity),
+        "-infinity" => return Some(UnitWord::NegInfinity),
+        "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecon" => Micro,
+        "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecon" => Milli,
+        "s" | "sec" | "secs" | "second" | "seconds" => Second,
+        "m" | "min" | "mins" | "minute" | "minutes" => Minute,
+        "h" | "hr" | "hrs" | "hour" | "hours" => Hour,
+        "d" | "day" | "days" => Day,
+        "w" | "week" | "weeks" => Week,
+        "mon" | "mons" | "month" | "months" => Month,
+        "qtr" | "quarter" => Quarter,
+        "y" | "yr" | "yrs" | "year" | "years" => Year,
+        "dec" | "decs" | "decade" | "decades" => Decade,
+        "c" | "cent" | "century" | "centuries" => Century,
+        "mil" | "mils" | "millennium" | "millennia" => Millennium,
+        _ => return None,
+    }))
+}
+
+#[derive(Default)]
+struct Sum {
+    months: i64,
+    days: i64,
+    micros: i64,
+}
+
+impl Sum {
+    fn months(&mut self, n: i64, each: i64) -> Result<(), DtError> {
+        self.months = n
+            .checked_mul(each)
+            .and_then(|m| self.months.checked_add(m))
+            .filter(|m| i32::try_from(*m).is_ok())
+            .ok_or(DtError::FieldRange)?;
+        Ok(())
+    }
+
+    fn days(&mut self, n: i64, each: i64) -> Result<(), DtError> {
+        self.days = n
+            .checked_mul(each)
+            .and_then(|d| self.days.checked_add(d))
+            .filter(|d| i32::try_from(*d).is_ok())
+            .ok_or(DtError::FieldRange)?;
+        Ok(())
+    }
+
+    fn micros(&mut self, n: i64, each: i64) -> Result<(), DtError> {
+        self.micros = n
+            .checked_mul(each)
+            .and_then(|m| self.micros.checked_add(m))
+            .ok_or(DtError::FieldRange)?;
+        Ok(())
+    }
+
+    /// A fraction of a unit of `each` microseconds.
+    fn fraction_micros(&mut self, fraction: f64, each: i64) -> Result<(), DtError> {
+        let value = fraction * each as f64;
+        let mut whole = value as i64;
+        // Rounding away from the exact value is decided on the rest.
+        let rest = value - whole as f64;
+        if rest > 0.5 {
+            whole += 1;
+        } else if rest < -0.5 {
+            whole -= 1;
+        }
+        self.micros(whole, 1)
+    }
+
+    /// A fraction of a unit of `each` days.
+    fn fraction_days(&mut self, fraction: f64, each: i64) -> Result<(), DtError> {
+        let days = fraction * each as f64;
+        let whole = days.trunc();
+        self.days(whole as i64, 1)?;
+        self.fraction_micros(days - whole, USECS_PER_DAY)
+    }
+
+    fn add(&mut self, unit: Unit, n: i64, fraction: f64) -> Result<(), DtError> {
+        match unit {
+            Unit::Micro => {
+                self.micros(n, 1)?;
+                self.fraction_micros(fraction, 1)
+            }
+            Unit::Milli => {
+                self.micros(n, 1000)?;
+                self.fraction_micros(fraction, 1000)
+            }
+            Unit::Second => {
+                self.micros(n, USECS_PER_SEC)?;
+                self.micros((fraction * 1e6).round_ties_even() as i64, 1)
+            }
+            Unit::Minute => {
+                self.micros(n, USECS_PER_MINUTE)?;
+                self.fraction_micros(fraction, USECS_PER_MINUTE)
+            }
+            Unit::Hour => {
+                self.micros(n, USECS_PER_HOUR)?;
+                self.fraction_micros(fraction, USECS_PER_HOUR)
+            }
+            Unit::Day => {
+                self.days(n, 1)?;
+                self.fraction_micros(fraction, USECS_PER_DAY)
+            }
+            Unit::Week => {
+                self.days(n, 7)?;
+                self.fraction_days(fraction, 7)
+            }
+            Unit::Month => {
+                self.months(n, 1)?;
+                self.fraction_days(fraction, 30)
+            }
+            Unit::Quarter => {
+                self.months(n, 3)?;
+                self.fraction_months(fraction, 3)
+            }
+            Unit::Year => {
+                self.months(n, 12)?;
+                self.fraction_months(fraction, 12)
+            }
+            Unit::Decade => {
+                self.months(n, 120)?;
+                self.fraction_months(fraction, 120)
+            }
+            Unit::Century => {
+                self.months(n, 1200)?;
+                self.fraction_months(fraction, 1200)
+            }
+            Unit::Millennium => {
+                self.months(n, 12000)?;
+                self.fraction_months(fraction, 12000)
+            }
+        }
+    }
+
+    fn fraction_months(&mut self, fraction: f64, each: i64) -> Result<(), DtError> {
+        self.months((fraction * each as f64).round_ties_even() as i64, 1)
+    }
+
+    fn finish(self) -> Result<Interval, DtError> {
+        let months = i32::try_from(self.months).map_err(|_| DtError::FieldRange)?;
+        let days = i32::try_from(self.days).map_err(|_| DtError::FieldRange)?;
+        let out = Interval::new(months, days, self.micros);
+        if out.is_infinite() { Err(DtError::FieldRange) } else { Ok(out) }
+    }
+}
+
+/// Reads an interval and cuts it to its type modifier.
+pub fn decode_interval(text: &str, typmod: i32, style: IntervalStyle) -> Result<Interval> {
+    let range = if typmod < 0 { R_FULL } else { typmod >> 16 & 0x7fff };
+    let value = match fields(text, range, style) {
+        Err(DtError::BadFormat) => iso(text),
+        other => other,
+    };
+    match value {
+        Ok(value) => interval_from_typmod(value, typmod),
+        Err(e) => Err(fail(e, text)),
+    }
+}
+
+fn fail(e: DtError, text: &str) -> Error {
+    let e = match e {
+        DtError::FieldRange | DtError::MonthDayRange => DtError::IntervalRange,
+        e => e,
+    };
+    e.into_error(text, "interval")
+}
+
+/// The unit of the last number if no word says which.
+fn default_unit(range: i32) -> Unit {
+    match range {
+        R_YEAR => Unit::Year,
+        r if r == R_MONTH || r == R_YEAR | R_MONTH => Unit::Month,
+        R_DAY => Unit::Day,
+        r if r == R_HOUR || r == R_DAY | R_HOUR => Unit::Hour,
+        r if r == R_MINUTE || r == R_HOUR | R_MINUTE || r == R_DAY | R_HOUR | R_MINUTE => {
+            Unit::Minute
+        }
+        _ => Unit::Second,
+    }
+}
+
+fn fields(text: &str, range: i32, style: IntervalStyle) -> Result<Interval, DtError> {
+    let fields = tokenize(text)?;
+    let mut sum = Sum::default();
+    let mut unit: Option<Unit> = None;
+    let mut seen = 0u32;
+    let mut ago = false;
+    // In the SQL standard's style one leading sign holds for all fields.
+    let force_negative = style == IntervalStyle::SqlStandard
+        && fields.first().is_some_and(|f| f.text.starts_with('-'))
+        && !fields[1..].iter().any(|f| f.text.starts_with(['-', '+']));
+    for field in fields.iter().rev() {
+        let mask = match field.kind {
+            FieldKind::Time => {
+                let negative = force_negative;
+                sum.micros(signed(time(&field.text, range)?, negative), 1)?;
+                unit = Some(Unit::Day);
+                0b111
+            }
+            FieldKind::Zone if field.text.contains(':') => {
+                let negative = field.text.starts_with('-') || force_negative;
+                sum.micros(signed(time(&field.text[1..], range)?, negative), 1)?;
+                unit = Some(Unit::Day);
+                0b111
+            }
+            FieldKind::Zone | FieldKind::Date | FieldKind::Number => {
+                let unit = unit.get_or_insert_with(|| default_unit(range));
+                number(&mut sum, &field.text, unit, force_negative)?
+            }
+            FieldKind::Word | FieldKind::Signed => {
+                match unit_word(&field.text).ok_or(DtError::BadFormat)? {
+                    UnitWord::Unit(u) => unit = Some(u),
+                    UnitWord::Ago => {
+                        ago = true;
+                        unit = None;
+                    }
+                    UnitWord::Infinity | UnitWord::NegInfinity
+                        if fields.len() != 1 + ago as usize =>
+                    {
+                        return Err(DtError::BadFormat);
+                    }
+                    UnitWord::Infinity if ago => return Ok(Interval::NEG_INFINITY),
+                    UnitWord::NegInfinity if ago => return Ok(Interval::INFINITY),
+                    UnitWord::Infinity => return Ok(Interval::INFINITY),
+                    UnitWord::NegInfinity => return Ok(Interval::NEG_INFINITY),
+                }
+                continue;
+            }
+        };
+        if mask & seen != 0 {
+            return Err(DtError::BadFormat);
+        }
+        seen |= mask;
+    }
+    let first_ago = fields.iter().position(|f| f.text == "ago");
+    if seen == 0 || first_ago.is_some_and(|p| p + 1 != fields.len()) {
+        return Err(DtError::BadFormat);
+    }
+    let out = sum.finish()?;
+    if ago { out.neg().map_err(|_| DtError::FieldRange) } else { Ok(out) }
+}
+
+fn signed(n: i64, negative: bool) -> i64 {
+    if negative { -n } else { n }
+}
+
+/// Takes in a number of `unit`; answers the mask of fields set, from which repeats are seen.
+fn number(
+    sum: &mut Sum,
+    text: &str,
+    unit: &mut Unit,
+    force_negative: bool,
+) -> Result<u32, DtError> {
+    let negative = text.starts_with('-');
+    let body = text.trim_start_matches(['+', '-']);
+    if text.len() - body.len() > 1 {
+        return Err(DtError::BadFormat);
+    }
+    let (whole, fraction) = if let Some((years, months)) = body.split_once('-') {
+        let years = int(years)?;
+        let months = int(months)?;
+        if months >= 12 {
+            return Err(DtError::FieldRange);
+        }
+        *unit = Unit::Month;
+        let total = years.checked_mul(12).and_then(|y| y.checked_add(months));
+        (total.ok_or(DtError::FieldRange)?, 0.0)
+    } else if let Some((whole, fraction)) = body.split_once('.') {
+        if !fraction.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(DtError::BadFormat);
+        }
+        let whole = if whole.is_empty() { 0 } else { int(whole)? };
+        let value: f64 = format!("0.{fraction}0").parse().map_err(|_| DtError::BadFormat)?;
+        (whole, value)
+    } else {
+        (int(body)?, 0.0)
+    };
+    let flip = negative || force_negative;
+    sum.add(*unit, signed(whole, flip), if flip { -fraction } else { fraction })?;
+    Ok(match unit {
+        Unit::Micro if fraction == 0.0 => 1 << 3,
+        Unit::Milli if fraction == 0.0 => 1 << 4,
+        Unit::Second if fraction == 0.0 => 1,
+        Unit::Micro | Unit::Milli | Unit::Second => 1 | 1 << 3 | 1 << 4,
+        Unit::Minute => 1 << 1,
+        Unit::Hour => {
+            *unit = Unit::Day;
+            1 << 2
+        }
+        Unit::Day => 1 << 5,
+        Unit::Week => 1 << 6,
+        Unit::Month => 1 << 7,
+        Unit::Quarter => 1 << 12,
+        Unit::Year => 1 << 8,
+        Unit::Decade => 1 << 9,
+        Unit::Century => 1 << 10,
+        Unit::Millennium => 1 << 11,
+    })
+}
+
+fn int(text: &str) -> Result<i64, DtError> {
+    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(DtError::BadFormat);
+    }
+    text.parse().map_err(|_| DtError::FieldRange)
+}
+
+/// A time of day of any length, as microseconds.
+fn time(text: &str, range: i32) -> Result<i64, DtError> {
+    let (whole, fraction) = match text.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (text, None),
+    };
+    let parts = whole.split(':').map(int).collect::<Result<Vec<_>, _>>()?;
+    let (hour, minute, second) = match parts[..] {
+        [minute, second] if fraction.is_some() || range == R_MINUTE | R_SECOND => {
+            (0, minute, second)
+        }
+        [hour, minute] => (hour, minute, 0),
+        [hour, minute, second] => (hour, minute, second),
+        _ => return Err(DtError::BadFormat),
+    };
+    if minute > 59 || second > 60 {
+        return Err(DtError::FieldRange);
+    }
+    let micros = fraction.map_or(Ok(0), micros)? as i64;
+    hour.checked_mul(USECS_PER_HOUR)
+        .and_then(|t| t.checked_add(minute * USECS_PER_MINUTE + second * USECS_PER_SEC + micros))
+        .ok_or(DtError::FieldRange)
+}
+
+/// ISO 8601: `P1Y2M3DT4H5M6S`, `P0001-02-03T04:05:06`.
+fn iso(text: &str) -> Result<Interval, DtError> {
+    let mut rest = text.strip_prefix('P').ok_or(DtError::BadFormat)?;
+    if rest.is_empty() {
+        return Err(DtError::BadFormat);
+    }
+    let mut sum = Sum::default();
+    let mut in_time = false;
+    let mut any = false;
+    while !rest.is_empty() {
+        if let Some(after) = rest.strip_prefix('T') {
+            if in_time {
+                return Err(DtError::BadFormat);
+            }
+            in_time = true;
+            rest = after;
+            continue;
+        }
+        let (n, fraction, after) = iso_number(rest)?;
+        let mut chars = after.chars();
+        let unit = match (in_time, chars.next()) {
+            (false, Some('Y')) => Unit::Year,
+            (false, Some('M')) => Unit::Month,
+            (false, Some('W')) => Unit::Week,
+            (false, Some('D')) => Unit::Day,
+            (true, Some('H')) => Unit::Hour,
+            (true, Some('M')) => Unit::Minute,
+            (true, Some('S')) => Unit::Second,
+            _ if any => return Err(DtError::BadFormat),
+            _ => return iso_alternative(rest, in_time, sum),
+        };
+        sum.add(unit, n, fraction)?;
+        any = true;
+        rest = chars.as_str();
+    }
+    sum.finish()
+}
+
+fn iso_number(text: &str) -> Result<(i64, f64, &str), DtError> {
+    let body = text.trim_start_matches(['+', '-']);
+    let negative = text.starts_with('-');
+    let end = body.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(body.len());
+    let (whole, fraction) = body[..end].split_once('.').unwrap_or((&body[..end], ""));
+    if whole.is_empty() && fraction.is_empty() {
+        return Err(DtError::BadFormat);
+    }
+    let n = if whole.is_empty() { 0 } else { int(whole)? };
+    let f: f64 = format!("0.{fraction}0").parse().map_err(|_| DtError::BadFormat)?;
+    Ok((signed(n, negative), if negative { -f } else { f }, &body[end..]))
+}
+
+/// The alternative format: digits without or with separators.
+fn iso_alternative(text: &str, in_time: bool, mut sum: Sum) -> Result<Interval, DtError> {
+    let (date, clock) =
+        if in_time { ("", text) } else { text.split_once('T').unwrap_or((text, "")) };
+    if !date.is_empty() {
+        let parts: Vec<&str> = if date.contains('-') {
+            date.split('-').collect()
+        } else if date.len() == 8 {
+            vec![&date[..4], &date[4..6], &date[6..]]
+        } else {
+            vec![date]
+        };
+        for (unit, part) in [Unit::Year, Unit::Month, Unit::Day].into_iter().zip(parts) {
+            sum.add(unit, int(part)?, 0.0)?;
+        }
+    }
+    if !clock.is_empty() {
+        let parts: Vec<&str> = if clock.contains(':') {
+            clock.split(':').collect()
+        } else if clock.len() >= 6 {
+            vec![&clock[..2], &clock[2..4], &clock[4..]]
+        } else {
+            vec![clock]
+        };
+        for (unit, part) in [Unit::Hour, Unit::Minute, Unit::Second].into_iter().zip(parts) {
+            let (n, fraction, rest) = iso_number(part)?;
+            if !rest.is_empty() {
+                return Err(DtError::BadFormat);
+            }
+            sum.add(unit, n, fraction)?;
+        }
+    }
+    sum.finish()
+}
