@@ -103,8 +103,7 @@ impl Wal {
     /// Writes and syncs up to `lsn` at least, up to all that is published if possible.
     fn flush_locked(&self, mut writer: MutexGuard<'_, Writer>, lsn: Lsn) -> Result<()> {
         let result = self.flush_with(&mut writer, lsn);
-        drop(writer);
-        self.flush_step_done();
+        self.give_back(writer, result.is_err());
         match result {
             Ok(Some(upto)) => {
                 for listener in self.listeners.read().iter() {
@@ -118,9 +117,15 @@ impl Wal {
         }
     }
 
-    /// Lets those go on who wait for a flush. After the writer's lock is free: a waiter that
-    /// tried it in vain has read the sequence before, and so does not sleep.
-    pub(crate) fn flush_step_done(&self) {
+    /// Gives the writer back and lets those go on who wait for a flush. In this order: a waiter
+    /// that tried the lock in vain has read the sequence before, and so does not sleep. After a
+    /// failure the log is closed before anybody else can have the lock: a second sync would
+    /// succeed, and acknowledge what the first one lost.
+    pub(crate) fn give_back(&self, writer: MutexGuard<'_, Writer>, failed: bool) {
+        if failed {
+            self.failed.store(true, Ordering::SeqCst);
+        }
+        drop(writer);
         self.flush_sequence.fetch_add(1, Ordering::SeqCst);
         if self.flush_waiters.load(Ordering::SeqCst) > 0 {
             futex_wake(&self.flush_sequence, u32::MAX);
@@ -128,9 +133,6 @@ impl Wal {
     }
 
     fn flush_with(&self, writer: &mut Writer, lsn: Lsn) -> Result<Option<Lsn>> {
-        if self.is_failed() {
-            return Err(lost());
-        }
         if lsn <= self.flushed() {
             return Ok(None);
         }
@@ -169,6 +171,9 @@ impl Wal {
 
     /// Writes all up to `to`, which must be published.
     pub(crate) fn write_to(&self, writer: &mut Writer, to: u64) -> Result<()> {
+        if self.is_failed() {
+            return Err(lost());
+        }
         while writer.written < to {
             let size = self.segments.size;
             let ring = self.ring.len() as u64;

@@ -155,12 +155,11 @@ impl Wal {
         if let Some(mut writer) = self.writer.try_lock() {
             let published = self.slots.published();
             let result = self.write_to(&mut writer, published.0);
-            drop(writer);
+            self.give_back(writer, result.is_err());
             if let Err(e) = result {
                 self.fail(e);
                 self.insert_refused();
             }
-            self.flush_step_done();
             if self.room.load(Ordering::SeqCst) <= at {
                 os::sync::spin_hint();
             }

@@ -155,6 +155,8 @@ pub struct Wal {
     pub(crate) flush_waiters: AtomicU32,
     pub(crate) signals: Arc<Signals>,
     pub(crate) failed: AtomicBool,
+    /// Whether the panic handler was called.
+    told: AtomicBool,
     pub(crate) listeners: RwLock<Vec<Arc<dyn FlushListener>>>,
     pub(crate) trigger: Mutex<Option<Trigger>>,
     pub(crate) checkpointing: Mutex<()>,
@@ -204,6 +206,7 @@ impl Wal {
             flush_waiters: AtomicU32::new(0),
             signals: Arc::default(),
             failed: AtomicBool::new(false),
+            told: AtomicBool::new(false),
             listeners: RwLock::new(vec![]),
             trigger: Mutex::new(None),
             checkpointing: Mutex::new(()),
@@ -392,7 +395,8 @@ impl Wal {
     #[cold]
     pub(crate) fn fail(&self, e: Error) -> Error {
         let e = e.severity(Severity::Panic);
-        if !self.failed.swap(true, Ordering::SeqCst) {
+        self.failed.store(true, Ordering::SeqCst);
+        if !self.told.swap(true, Ordering::SeqCst) {
             (self.config.on_panic)(&e);
         }
         e
