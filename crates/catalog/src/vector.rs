@@ -46,3 +46,13 @@ pub fn from_oids(_type_oid: Oid, _values: &[Oid]) -> Datum {
 pub fn from_i16s(_type_oid: Oid, _values: &[i16]) -> Datum {
     Datum::Null
 }
+
+/// A `text[]`, `name[]` or `aclitem[]` of the element type.
+pub fn from_texts(_elem: Oid, _values: &[String]) -> Datum {
+    Datum::Null
+}
+
+/// An array of the element type, whose values are like the column's.
+pub fn from_values(_elem: Oid, _attr: &types::tuple::Attr, _values: &[Datum]) -> Result<Datum> {
+    missing()
+}

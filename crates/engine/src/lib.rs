@@ -6,5 +6,8 @@
 //! Invariants: a statement's error never leaves its session; nothing here knows sockets.
 //! It must never know the wire protocol.
 
+pub mod cook;
+pub mod ddl;
+mod describe;
 pub mod settings;
 pub mod sink;

@@ -1,0 +1,392 @@
+//! Objects found by what a statement says, and named in messages.
+
+use super::Ddl;
+use super::name::{quote, split};
+use base::{Error, Oid, Result, bail, err};
+use catalog::depend::ObjectAddress;
+use catalog::{RelKind, RelationDesc, indexes, oids};
+use parser::ast::{Name, Object, ObjectDetail, ObjectKind};
+use std::sync::Arc;
+use types::Datum;
+
+/// What a statement's object turned out to be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    /// It is there.
+    Object(ObjectAddress),
+    /// It is not; the notice says so for IF EXISTS.
+    Missing(String),
+}
+
+/// The word for a kind of relation in a statement.
+fn relation_word(kind: ObjectKind) -> Option<(&'static str, &'static [RelKind])> {
+    Some(match kind {
+        ObjectKind::Table => ("table", &[RelKind::Table, RelKind::Partitioned]),
+        ObjectKind::Index => ("index", &[RelKind::Index, RelKind::PartitionedIndex]),
+        ObjectKind::Sequence => ("sequence", &[RelKind::Sequence]),
+        ObjectKind::View => ("view", &[RelKind::View]),
+        ObjectKind::MatView => ("materialized view", &[RelKind::MatView]),
+        ObjectKind::ForeignTable => ("foreign table", &[RelKind::Foreign]),
+        _ => return None,
+    })
+}
+
+impl Ddl<'_> {
+    /// A type's name for messages.
+    pub fn format_type(&self, oid: Oid, typmod: i32) -> String {
+        crate::describe::format_type(&self.view, oid, typmod)
+    }
+
+    /// Finds the object a statement names. With `missing_ok` one that is not there is no error.
+    pub fn find_object(&self, object: &Object, missing_ok: bool) -> Result<Found> {
+        if relation_word(object.kind).is_some() {
+            return self.find_relation_object(object, missing_ok);
+        }
+        let class = |class: Oid, found: Option<Oid>, text: String| match found {
+            Some(oid) => Ok(Found::Object(ObjectAddress::new(class, oid))),
+            None if missing_ok => Ok(Found::Missing(text)),
+            None => Err(Error::new(undefined_code(object.kind), text)),
+        };
+        let last = object.name.last();
+        match object.kind {
+            ObjectKind::Schema => {
+                let found = self.view.namespace_named(last)?.map(|n| n.oid);
+                class(oids::PG_NAMESPACE, found, format!("schema \"{last}\" does not exist"))
+            }
+            ObjectKind::Role => {
+                let found = self.view.role_named(last)?.map(|n| n.oid);
+                class(oids::PG_AUTHID, found, format!("role \"{last}\" does not exist"))
+            }
+            ObjectKind::Database => {
+                let found = self.view.database_named(last)?.map(|n| n.oid);
+                class(oids::PG_DATABASE, found, format!("database \"{last}\" does not exist"))
+            }
+            ObjectKind::Type | ObjectKind::Domain => self.find_type_object(object, missing_ok),
+            ObjectKind::Column => self.find_column_object(object),
+            ObjectKind::Constraint | ObjectKind::Trigger | ObjectKind::Rule => {
+                self.find_member(object, missing_ok)
+            }
+            ObjectKind::Extension => {
+                let found = self.oid_by_name(indexes::PG_EXTENSION_NAME, last)?;
+                class(oids::PG_EXTENSION, found, format!("extension \"{last}\" does not exist"))
+            }
+            ObjectKind::Tablespace => {
+                let found = self.oid_by_name(indexes::PG_TABLESPACE_NAME, last)?;
+                class(oids::PG_TABLESPACE, found, format!("tablespace \"{last}\" does not exist"))
+            }
+            ObjectKind::Collation => {
+                let (schema, last) = split(&object.name);
+                let found = self.view.collation_named(schema, last)?.map(|c| c.oid);
+                let text = format!("collation \"{last}\" for encoding \"UTF8\" does not exist");
+                class(oids::PG_COLLATION, found, text)
+            }
+            ObjectKind::Function
+            | ObjectKind::Procedure
+            | ObjectKind::Routine
+            | ObjectKind::Aggregate => self.find_routine(object, missing_ok),
+            other => Err(Error::unsupported(format!("naming an object of kind {other:?}"))),
+        }
+    }
+
+    fn oid_by_name(&self, index: Oid, name: &str) -> Result<Option<Oid>> {
+        let found = self.rows.index_scan(index, &[Datum::text(name)])?;
+        found.first().map(|row| row.oid("oid")).transpose()
+    }
+
+    fn find_relation_object(&self, object: &Object, missing_ok: bool) -> Result<Found> {
+        let Some((word, kinds)) = relation_word(object.kind) else {
+            return Err(Error::internal("not a relation"));
+        };
+        let (schema, last) = split(&object.name);
+        if let Some(s) = schema
+            && self.view.namespace_named(s)?.is_none()
+        {
+            let text = format!("schema \"{s}\" does not exist");
+            return match missing_ok {
+                true => Ok(Found::Missing(text)),
+                false => Err(Error::new(base::SqlState::INVALID_SCHEMA_NAME, text)),
+            };
+        }
+        let Some(rel) = self.view.relation_named(schema, last)? else {
+            let shown = object.name.parts.join(".");
+            let noun = if object.kind == ObjectKind::Index { "index" } else { word };
+            return match missing_ok {
+                true => Ok(Found::Missing(format!("{noun} \"{shown}\" does not exist"))),
+                false => {
+                    let code = undefined_code(object.kind);
+                    Err(Error::new(code, format!("{noun} \"{shown}\" does not exist")))
+                }
+            };
+        };
+        if !kinds.contains(&rel.kind) {
+            return Err(wrong_kind(&rel, word));
+        }
+        Ok(Found::Object(ObjectAddress::relation(rel.oid)))
+    }
+
+    fn find_type_object(&self, object: &Object, missing_ok: bool) -> Result<Found> {
+        let (schema, last, pos) = match &object.detail {
+            ObjectDetail::Type(t) => {
+                let n = t.names.len();
+                let schema = if n >= 2 { Some(t.names[n - 2].as_str()) } else { None };
+                (schema, t.names.last().map_or("", String::as_str), Some(t.pos))
+            }
+            _ => {
+                let (schema, last) = split(&object.name);
+                (schema, last, None)
+            }
+        };
+        match self.view.type_named(schema, last)? {
+            Some(t) => {
+                if object.kind == ObjectKind::Domain && t.kind != b'd' {
+                    bail!(WRONG_OBJECT_TYPE, "\"{last}\" is not a domain");
+                }
+                Ok(Found::Object(ObjectAddress::new(oids::PG_TYPE, t.oid)))
+            }
+            None => {
+                let shown = match schema {
+                    Some(s) => format!("{s}.{last}"),
+                    None => last.to_string(),
+                };
+                let text = format!("type \"{shown}\" does not exist");
+                match missing_ok {
+                    true => Ok(Found::Missing(text)),
+                    false => Err(Error::new(base::SqlState::UNDEFINED_OBJECT, text).at(pos)),
+                }
+            }
+        }
+    }
+
+    /// The relation whose column, constraint, trigger or rule is named, and the member's name.
+    fn member_relation<'o>(&self, object: &'o Object) -> Result<(Arc<RelationDesc>, &'o str)> {
+        let parts = &object.name.parts;
+        let (table, member) = match &object.detail {
+            ObjectDetail::Member(m) => (parts.as_slice(), m.as_str()),
+            _ => (&parts[..parts.len().saturating_sub(1)], object.name.last()),
+        };
+        let name = Name { parts: table.to_vec(), pos: object.name.pos };
+        let (schema, last) = split(&name);
+        Ok((self.view.require_relation(schema, last)?, member))
+    }
+
+    fn find_column_object(&self, object: &Object) -> Result<Found> {
+        let (rel, column) = self.member_relation(object)?;
+        match rel.column_number(column) {
+            Some(n) => Ok(Found::Object(ObjectAddress::column(rel.oid, n))),
+            None => bail!(
+                UNDEFINED_COLUMN,
+                "column \"{column}\" of relation \"{}\" does not exist",
+                rel.name
+            ),
+        }
+    }
+
+    fn find_member(&self, object: &Object, missing_ok: bool) -> Result<Found> {
+        let (rel, name) = self.member_relation(object)?;
+        let (class, found, word) = match object.kind {
+            ObjectKind::Constraint => {
+                let found = rel.constraints.iter().find(|c| &*c.name == name).map(|c| c.oid);
+                (oids::PG_CONSTRAINT, found, "constraint")
+            }
+            ObjectKind::Trigger => {
+                let found = rel.triggers.iter().find(|t| &*t.name == name).map(|t| t.oid);
+                (oids::PG_TRIGGER, found, "trigger")
+            }
+            _ => {
+                let found = rel.rules.iter().find(|r| &*r.name == name).map(|r| r.oid);
+                (oids::PG_REWRITE, found, "rule")
+            }
+        };
+        match found {
+            Some(oid) => Ok(Found::Object(ObjectAddress::new(class, oid))),
+            None => {
+                let of = match object.kind {
+                    ObjectKind::Rule => format!("for relation \"{}\"", rel.name),
+                    ObjectKind::Trigger => format!("for table \"{}\"", rel.name),
+                    _ => format!("for table \"{}\"", rel.name),
+                };
+                let text = format!("{word} \"{name}\" {of} does not exist");
+                match missing_ok {
+                    true => Ok(Found::Missing(text)),
+                    false => Err(Error::new(base::SqlState::UNDEFINED_OBJECT, text)),
+                }
+            }
+        }
+    }
+
+    fn find_routine(&self, object: &Object, missing_ok: bool) -> Result<Found> {
+        let (schema, last) = split(&object.name);
+        let all = self.view.procs_named(schema, last)?;
+        let signature = match &object.detail {
+            ObjectDetail::Params(Some(s)) => Some(s),
+            _ => None,
+        };
+        let found = match signature {
+            None if all.len() > 1 => {
+                return Err(err!(AMBIGUOUS_FUNCTION, "function name \"{last}\" is not unique")
+                    .hint("Specify the argument list to select the function unambiguously."));
+            }
+            None => all.first().cloned(),
+            Some(s) => {
+                let mut args = Vec::new();
+                for p in &s.params {
+                    args.push(self.resolve_type(&p.type_name)?.oid);
+                }
+                all.iter().find(|p| p.arg_types == args).cloned()
+            }
+        };
+        match found {
+            Some(p) => Ok(Found::Object(ObjectAddress::new(oids::PG_PROC, p.oid))),
+            None => {
+                let text = match signature {
+                    Some(_) => format!("function {last}() does not exist"),
+                    None => format!("could not find a function named \"{last}\""),
+                };
+                match missing_ok {
+                    true => Ok(Found::Missing(text)),
+                    false => Err(Error::new(base::SqlState::UNDEFINED_FUNCTION, text)),
+                }
+            }
+        }
+    }
+
+    /// Fails unless the current user owns the object.
+    pub fn require_owner(&self, a: ObjectAddress) -> Result<()> {
+        if a.class == oids::PG_CLASS {
+            let rel = self.view.relation(a.object)?;
+            return self.require_owner_of_relation(&rel);
+        }
+        let (owner, what) = match a.class {
+            oids::PG_TYPE => {
+                let t = self.view.type_(a.object)?;
+                (t.owner, format!("type {}", t.name))
+            }
+            oids::PG_NAMESPACE => {
+                let n = self.view.namespace(a.object)?;
+                (n.owner, format!("schema {}", n.name))
+            }
+            oids::PG_PROC => {
+                let p = self.view.proc(a.object)?;
+                (p.owner, format!("function {}", p.name))
+            }
+            oids::PG_DATABASE => {
+                let d = self.view.database(a.object)?;
+                (d.owner, format!("database {}", d.name))
+            }
+            oids::PG_CONSTRAINT => {
+                let c = self.view.constraint(a.object)?;
+                if c.relation.is_valid() {
+                    return self.require_owner(ObjectAddress::relation(c.relation));
+                }
+                return Ok(());
+            }
+            _ if self.is_superuser()? => return Ok(()),
+            _ => bail!(INSUFFICIENT_PRIVILEGE, "must be owner of the object"),
+        };
+        if self.has_rights_of(owner)? {
+            return Ok(());
+        }
+        bail!(INSUFFICIENT_PRIVILEGE, "must be owner of {what}")
+    }
+
+    /// An object as messages name it: `table t`, `column a of table t`.
+    pub fn describe(&self, a: ObjectAddress) -> Result<String> {
+        Ok(match a.class {
+            oids::PG_CLASS => {
+                let Some(rel) = self.view.find_relation(a.object)? else {
+                    return Ok(format!("relation {}", a.object));
+                };
+                let name = self.relation_label(&rel)?;
+                match a.sub {
+                    0 => format!("{} {name}", rel.kind.noun()),
+                    n => {
+                        let column = &rel.tuple.attrs[n as usize - 1].name;
+                        format!("column {} of {} {name}", quote(column), rel.kind.noun())
+                    }
+                }
+            }
+            oids::PG_TYPE => format!("type {}", self.format_type(a.object, -1)),
+            oids::PG_NAMESPACE => format!("schema {}", quote(&self.view.namespace(a.object)?.name)),
+            oids::PG_CONSTRAINT => {
+                let c = self.view.constraint(a.object)?;
+                let of = match c.relation.is_valid() {
+                    true => self.describe(ObjectAddress::relation(c.relation))?,
+                    false => self.describe(ObjectAddress::new(oids::PG_TYPE, c.domain))?,
+                };
+                format!("constraint {} on {of}", quote(&c.name))
+            }
+            oids::PG_ATTRDEF => {
+                let row = self.row_by_oid(Oid(2657), a.object)?;
+                let column = ObjectAddress::column(row.oid("adrelid")?, row.i16("adnum")?);
+                format!("default value for {}", self.describe(column)?)
+            }
+            oids::PG_REWRITE => {
+                let row = self.row_by_oid(indexes::PG_REWRITE_OID, a.object)?;
+                let of = self.describe(ObjectAddress::relation(row.oid("ev_class")?))?;
+                format!("rule {} on {of}", quote(&row.text("rulename")?))
+            }
+            oids::PG_TRIGGER => {
+                let row = self.row_by_oid(indexes::PG_TRIGGER_OID, a.object)?;
+                let of = self.describe(ObjectAddress::relation(row.oid("tgrelid")?))?;
+                format!("trigger {} on {of}", quote(&row.text("tgname")?))
+            }
+            oids::PG_PROC => {
+                let p = self.view.proc(a.object)?;
+                let args: Vec<String> =
+                    p.arg_types.iter().map(|t| self.format_type(*t, -1)).collect();
+                format!("function {}({})", quote(&p.name), args.join(","))
+            }
+            _ => format!("object {} of class {}", a.object, a.class),
+        })
+    }
+
+    /// A system table's row by its OID index.
+    pub fn row_by_oid(&self, index: Oid, oid: Oid) -> Result<catalog::SysRow> {
+        let found = self.rows.index_scan(index, &[Datum::U32(oid.0)])?;
+        let row = found.into_iter().next();
+        row.ok_or_else(|| err!(INTERNAL_ERROR, "cache lookup failed for object {oid}"))
+    }
+
+    /// A relation's name, qualified unless it is visible.
+    pub fn relation_label(&self, rel: &RelationDesc) -> Result<String> {
+        if self.view.relation_is_visible(rel)? {
+            return Ok(quote(&rel.name));
+        }
+        let schema = self.view.namespace(rel.namespace)?;
+        Ok(format!("{}.{}", quote(&schema.name), quote(&rel.name)))
+    }
+}
+
+/// `"t" is not an index`, with what to use instead.
+fn wrong_kind(rel: &RelationDesc, word: &str) -> Error {
+    let article = if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    let e = err!(WRONG_OBJECT_TYPE, "\"{}\" is not {article} {word}", rel.name);
+    let (own, noun) = match rel.kind {
+        RelKind::Table | RelKind::Partitioned => ("TABLE", "table"),
+        RelKind::Index | RelKind::PartitionedIndex => ("INDEX", "an index"),
+        RelKind::Sequence => ("SEQUENCE", "sequence"),
+        RelKind::View => ("VIEW", "view"),
+        RelKind::MatView => ("MATERIALIZED VIEW", "materialized view"),
+        RelKind::Foreign => ("FOREIGN TABLE", "foreign table"),
+        RelKind::Composite => return e.hint("Use DROP TYPE to remove a type."),
+        RelKind::Toast => return e,
+    };
+    let noun = match noun {
+        "an index" => noun.to_string(),
+        noun => format!("a {noun}"),
+    };
+    e.hint(format!("Use DROP {own} to remove {noun}."))
+}
+
+fn undefined_code(kind: ObjectKind) -> base::SqlState {
+    match kind {
+        ObjectKind::Table
+        | ObjectKind::Sequence
+        | ObjectKind::View
+        | ObjectKind::MatView
+        | ObjectKind::ForeignTable => base::SqlState::UNDEFINED_TABLE,
+        ObjectKind::Schema => base::SqlState::INVALID_SCHEMA_NAME,
+        ObjectKind::Database => base::SqlState::INVALID_CATALOG_NAME,
+        _ => base::SqlState::UNDEFINED_OBJECT,
+    }
+}

@@ -1,0 +1,78 @@
+//! Statements that define, change and drop objects, one file a family. All work on rows of the
+//! system tables through [`catalog::RowWriter`], and on files through [`RelStorage`]: both are
+//! undone if the transaction is.
+
+pub mod column;
+pub mod comment;
+pub mod describe;
+pub mod drop;
+pub mod foreign_key;
+pub mod index;
+pub mod key;
+pub mod name;
+pub mod relation;
+pub mod schema;
+pub mod sequence;
+pub mod table;
+pub mod type_name;
+
+use crate::settings::SessionSettings;
+use base::{Error, Oid, RelFile, Result};
+use catalog::{CatalogView, ConstraintDesc, IndexDesc, Persistence, RelationDesc, RowWriter};
+use parser::ast::LockMode;
+use std::cell::RefCell;
+
+/// What definitions do to files and locks.
+pub trait RelStorage {
+    /// Takes a lock on a relation until the end of the transaction.
+    fn lock(&self, relation: Oid, mode: LockMode) -> Result<()>;
+    /// A number for a new relation's files.
+    fn new_file(&self, tablespace: Oid, persistence: Persistence) -> Result<RelFile>;
+    /// Makes the empty files; they go if the transaction is rolled back.
+    fn create(&self, rel: &RelationDesc) -> Result<()>;
+    /// Removes files when the transaction commits.
+    fn drop_at_commit(&self, file: RelFile, persistence: Persistence);
+    /// Fills a new index from its table.
+    fn build_index(&self, table: &RelationDesc, index: &IndexDesc) -> Result<()>;
+    /// Fails if a row of the table has NULL in the column.
+    fn check_not_null(&self, table: &RelationDesc, attnum: i16) -> Result<()>;
+    /// Fails if a row of the table does not pass the check.
+    fn check_rows(&self, table: &RelationDesc, name: &str, check: &ir::Expr) -> Result<()>;
+    /// Fails if a row of the table refers to nothing.
+    fn check_foreign_key(&self, table: &RelationDesc, fk: &ConstraintDesc) -> Result<()>;
+    /// Writes a sequence's first row.
+    fn start_sequence(&self, rel: &RelationDesc, last: i64, called: bool) -> Result<()>;
+}
+
+/// What a definition works with.
+pub struct Ddl<'a> {
+    /// Rows of the system tables.
+    pub rows: &'a dyn RowWriter,
+    /// The same as descriptors; always up to date with the rows.
+    pub view: CatalogView,
+    /// Files and locks.
+    pub storage: &'a dyn RelStorage,
+    /// The session's settings.
+    pub settings: &'a SessionSettings,
+    /// What to tell the client.
+    pub notices: &'a RefCell<Vec<Error>>,
+    /// The text that positions in the syntax tree count in.
+    pub text: &'a str,
+}
+
+impl Ddl<'_> {
+    /// Tells the client.
+    pub fn notice(&self, notice: Error) {
+        self.notices.borrow_mut().push(notice);
+    }
+
+    /// The current user.
+    pub fn user(&self) -> Oid {
+        self.view.context().user
+    }
+
+    /// True if the current user is a superuser.
+    pub fn is_superuser(&self) -> Result<bool> {
+        Ok(self.view.role(self.user())?.superuser)
+    }
+}

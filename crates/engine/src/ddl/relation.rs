@@ -1,0 +1,336 @@
+//! Making relations of any kind: `pg_class`, the row type, columns, files.
+
+use super::Ddl;
+use super::column::NewColumn;
+use base::{Oid, RelFile, Result, bail};
+use catalog::depend::{self, DependKind, ObjectAddress};
+use catalog::{Persistence, RelKind, RelationDesc, SysRow, oids, vector};
+use std::sync::Arc;
+use types::Datum;
+
+/// A relation to be made.
+pub struct NewRelation<'a> {
+    /// Its OID if the caller has chosen one.
+    pub oid: Option<Oid>,
+    /// Its name.
+    pub name: &'a str,
+    /// Its schema.
+    pub namespace: Oid,
+    /// What it is.
+    pub kind: RelKind,
+    /// Whether it survives a crash.
+    pub persistence: Persistence,
+    /// Its owner.
+    pub owner: Oid,
+    /// Its access method, or 0.
+    pub am: Oid,
+    /// Its tablespace; 0 is the database's.
+    pub tablespace: Oid,
+    /// Its columns.
+    pub columns: &'a [NewColumn],
+    /// `name=value` items.
+    pub options: Vec<String>,
+    /// Typed table's type.
+    pub of_type: Oid,
+    /// It is a partition.
+    pub is_partition: bool,
+}
+
+impl Ddl<'_> {
+    /// The database's default tablespace.
+    fn default_tablespace(&self) -> Result<Oid> {
+        Ok(self.view.database(self.view.context().database)?.tablespace)
+    }
+
+    /// Writes a relation's rows and makes its files; gives its OID.
+    pub fn create_relation(&self, new: NewRelation<'_>) -> Result<Oid> {
+        let columns_checked =
+            !matches!(new.kind, RelKind::Index | RelKind::PartitionedIndex | RelKind::Toast);
+        if columns_checked {
+            self.check_columns(new.columns)?;
+        }
+        if self.view.relation_oid_in(new.namespace, new.name)?.is_some() {
+            bail!(DUPLICATE_TABLE, "relation \"{}\" already exists", new.name);
+        }
+        let has_type = columns_checked && new.kind != RelKind::Sequence;
+        if has_type && self.view.type_oid_in(new.namespace, new.name)?.is_some() {
+            return Err(base::err!(DUPLICATE_OBJECT, "type \"{}\" already exists", new.name).hint(
+                "A relation has an associated type of the same name, so you must use a name \
+                 that doesn't conflict with any existing type.",
+            ));
+        }
+        let oid = match new.oid {
+            Some(oid) => oid,
+            None => self.rows.new_oid(oids::PG_CLASS)?,
+        };
+        let file = match new.kind.has_storage() {
+            true => {
+                let space = match new.tablespace.is_valid() {
+                    true => new.tablespace,
+                    false => self.default_tablespace()?,
+                };
+                Some(self.storage.new_file(space, new.persistence)?)
+            }
+            false => None,
+        };
+        let row_type = match has_type {
+            true => self.create_row_type(oid, &new)?,
+            false => Oid::INVALID,
+        };
+        self.insert_class(oid, &new, file, row_type)?;
+        for (i, column) in new.columns.iter().enumerate() {
+            self.insert_column(oid, i as i16 + 1, column)?;
+        }
+        if has_type && !matches!(new.kind, RelKind::View | RelKind::Composite)
+            || matches!(new.kind, RelKind::Toast | RelKind::Sequence)
+        {
+            self.insert_system_columns(oid)?;
+        }
+        self.depend_relation(oid, &new)?;
+        if file.is_some() {
+            self.storage.create(&*self.view.relation(oid)?)?;
+        }
+        Ok(oid)
+    }
+
+    fn insert_class(
+        &self,
+        oid: Oid,
+        new: &NewRelation<'_>,
+        file: Option<RelFile>,
+        row_type: Oid,
+    ) -> Result<()> {
+        let mut row = SysRow::new(oids::PG_CLASS)?;
+        let is_table = matches!(
+            new.kind,
+            RelKind::Table | RelKind::Partitioned | RelKind::MatView | RelKind::Foreign
+        );
+        row.set_oid("oid", oid)?
+            .set_text("relname", new.name)?
+            .set_oid("relnamespace", new.namespace)?
+            .set_oid("reltype", row_type)?
+            .set_oid("reloftype", new.of_type)?
+            .set_oid("relowner", new.owner)?
+            .set_oid("relam", new.am)?
+            .set_oid("relfilenode", Oid(file.map_or(0, |f| f.number)))?
+            .set_oid("reltablespace", new.tablespace)?
+            .set_f32("reltuples", if new.kind == RelKind::Sequence { 1.0 } else { -1.0 })?
+            .set_i32("relpages", if new.kind == RelKind::Sequence { 1 } else { 0 })?
+            .set_char("relpersistence", new.persistence.as_u8())?
+            .set_char("relkind", new.kind.as_u8())?
+            .set_i16("relnatts", new.columns.len() as i16)?
+            .set_bool("relispopulated", true)?
+            .set_char("relreplident", if is_table { b'd' } else { b'n' })?
+            .set_bool("relispartition", new.is_partition)?;
+        if !new.options.is_empty() {
+            row.set("reloptions", vector::from_texts(oids::TEXT, &new.options))?;
+        }
+        self.rows.insert(row)?;
+        Ok(())
+    }
+
+    fn depend_relation(&self, oid: Oid, new: &NewRelation<'_>) -> Result<()> {
+        if matches!(new.kind, RelKind::Index | RelKind::Toast) {
+            return Ok(());
+        }
+        let own = ObjectAddress::relation(oid);
+        let schema = ObjectAddress::new(oids::PG_NAMESPACE, new.namespace);
+        depend::record(self.rows, own, schema, DependKind::Normal)?;
+        self.depend_owner(own, new.owner)
+    }
+
+    /// Records an object's owner in `pg_shdepend`, unless it is the bootstrap superuser.
+    pub fn depend_owner(&self, object: ObjectAddress, owner: Oid) -> Result<()> {
+        if owner < Oid::FIRST_NORMAL {
+            return Ok(());
+        }
+        let mut row = SysRow::new(oids::PG_SHDEPEND)?;
+        row.set_oid("dbid", self.view.context().database)?
+            .set_oid("classid", object.class)?
+            .set_oid("objid", object.object)?
+            .set_i32("objsubid", object.sub)?
+            .set_oid("refclassid", oids::PG_AUTHID)?
+            .set_oid("refobjid", owner)?
+            .set_char("deptype", b'o')?;
+        self.rows.insert(row)?;
+        Ok(())
+    }
+
+    /// The composite type of a relation's rows and the array type over it.
+    fn create_row_type(&self, relation: Oid, new: &NewRelation<'_>) -> Result<Oid> {
+        let oid = self.rows.new_oid(oids::PG_TYPE)?;
+        let with_array = new.kind != RelKind::Toast;
+        let array = match with_array {
+            true => self.rows.new_oid(oids::PG_TYPE)?,
+            false => Oid::INVALID,
+        };
+        let mut row = SysRow::new(oids::PG_TYPE)?;
+        row.set_oid("oid", oid)?
+            .set_text("typname", new.name)?
+            .set_oid("typnamespace", new.namespace)?
+            .set_oid("typowner", new.owner)?
+            .set_i16("typlen", -1)?
+            .set_char("typtype", b'c')?
+            .set_char("typcategory", b'C')?
+            .set_bool("typisdefined", true)?
+            .set_char("typdelim", b',')?
+            .set_oid("typrelid", relation)?
+            .set_oid("typarray", array)?
+            .set_oid("typinput", Oid(2290))?
+            .set_oid("typoutput", Oid(2291))?
+            .set_oid("typreceive", Oid(2402))?
+            .set_oid("typsend", Oid(2403))?
+            .set_char("typalign", b'd')?
+            .set_char("typstorage", b'x')?
+            .set_i32("typtypmod", -1)?;
+        self.rows.insert(row)?;
+        let own = ObjectAddress::new(oids::PG_TYPE, oid);
+        let relation = ObjectAddress::relation(relation);
+        match new.kind {
+            // A composite type is what the user made; its relation is a part of it.
+            RelKind::Composite => {
+                depend::record(self.rows, relation, own, DependKind::Internal)?;
+                let schema = ObjectAddress::new(oids::PG_NAMESPACE, new.namespace);
+                depend::record(self.rows, own, schema, DependKind::Normal)?;
+                self.depend_owner(own, new.owner)?;
+            }
+            _ => depend::record(self.rows, own, relation, DependKind::Internal)?,
+        }
+        if with_array {
+            self.create_array_type(array, oid, new.name, new.namespace, new.owner, b'd')?;
+        }
+        Ok(oid)
+    }
+
+    /// The array type over a type.
+    pub fn create_array_type(
+        &self,
+        oid: Oid,
+        elem: Oid,
+        elem_name: &str,
+        namespace: Oid,
+        owner: Oid,
+        align: u8,
+    ) -> Result<()> {
+        let mut name = format!("_{}", super::name::clip(elem_name, super::name::MAX_NAME - 1));
+        while self.view.type_oid_in(namespace, &name)?.is_some() {
+            name = format!("_{}", super::name::clip(&name, super::name::MAX_NAME - 1));
+        }
+        let collation = self.view.find_type(elem)?.map_or(Oid::INVALID, |t| t.collation);
+        let mut row = SysRow::new(oids::PG_TYPE)?;
+        row.set_oid("oid", oid)?
+            .set_text("typname", &name)?
+            .set_oid("typnamespace", namespace)?
+            .set_oid("typowner", owner)?
+            .set_i16("typlen", -1)?
+            .set_char("typtype", b'b')?
+            .set_char("typcategory", b'A')?
+            .set_bool("typisdefined", true)?
+            .set_char("typdelim", b',')?
+            .set_oid("typsubscript", Oid(6179))?
+            .set_oid("typelem", elem)?
+            .set_oid("typinput", Oid(750))?
+            .set_oid("typoutput", Oid(751))?
+            .set_oid("typreceive", Oid(2400))?
+            .set_oid("typsend", Oid(2401))?
+            .set_oid("typanalyze", Oid(3816))?
+            .set_char("typalign", if align == b'd' { b'd' } else { b'i' })?
+            .set_char("typstorage", b'x')?
+            .set_i32("typtypmod", -1)?
+            .set_oid("typcollation", collation)?;
+        self.rows.insert(row)?;
+        let own = ObjectAddress::new(oids::PG_TYPE, oid);
+        let elem = ObjectAddress::new(oids::PG_TYPE, elem);
+        depend::record(self.rows, own, elem, DependKind::Internal)
+    }
+
+    /// Gives a table a TOAST table if one of its columns may need it.
+    pub fn create_toast_if_needed(&self, table: Oid) -> Result<()> {
+        let rel = self.view.relation(table)?;
+        let needs = |a: &types::tuple::Attr| a.len == -1 && a.storage != b'p' && !a.dropped;
+        let bounded = |a: &types::tuple::Attr| {
+            matches!(a.type_oid, oids::VARCHAR | oids::BPCHAR) && (4..2000 / 4).contains(&a.typmod)
+        };
+        let wide = rel.tuple.attrs.iter().any(|a| needs(a) && !bounded(a));
+        let sum: i32 =
+            rel.tuple.attrs.iter().map(|a| if bounded(a) { a.typmod * 4 } else { 0 }).sum();
+        if rel.toast.is_valid() || !(wide || sum > 2000) {
+            return Ok(());
+        }
+        let toast = self.create_toast(&rel)?;
+        let mut row = self.class_row(table)?;
+        row.set_oid("reltoastrelid", toast)?;
+        self.rows.update(row)?;
+        Ok(())
+    }
+
+    fn create_toast(&self, rel: &Arc<RelationDesc>) -> Result<Oid> {
+        let name = format!("pg_toast_{}", rel.oid);
+        let column = |name: &str, type_oid: Oid| {
+            let mut c = NewColumn::new(
+                name,
+                super::type_name::ResolvedType { oid: type_oid, typmod: -1, ndims: 0 },
+                Oid::INVALID,
+            );
+            c.storage = Some(b'p');
+            c
+        };
+        let columns = [
+            column("chunk_id", oids::OID),
+            column("chunk_seq", oids::INT4),
+            column("chunk_data", oids::BYTEA),
+        ];
+        let toast = self.create_relation(NewRelation {
+            oid: None,
+            name: &name,
+            namespace: oids::PG_TOAST,
+            kind: RelKind::Toast,
+            persistence: rel.persistence,
+            owner: rel.owner,
+            am: oids::HEAP_AM,
+            tablespace: rel.tablespace,
+            columns: &columns,
+            options: Vec::new(),
+            of_type: Oid::INVALID,
+            is_partition: false,
+        })?;
+        self.create_toast_index(rel, toast, &name)?;
+        let own = ObjectAddress::relation(toast);
+        depend::record(self.rows, own, ObjectAddress::relation(rel.oid), DependKind::Internal)?;
+        Ok(toast)
+    }
+
+    fn create_toast_index(&self, rel: &RelationDesc, toast: Oid, name: &str) -> Result<()> {
+        self.create_index(super::index::NewIndex {
+            table: toast,
+            name: format!("{name}_index"),
+            namespace: oids::PG_TOAST,
+            am: oids::BTREE_AM,
+            tablespace: rel.tablespace,
+            keys: vec![
+                super::index::IndexKey::column(1, oids::OID, Oid(1981)),
+                super::index::IndexKey::column(2, oids::INT4, Oid(1978)),
+            ],
+            including: Vec::new(),
+            unique: true,
+            nulls_not_distinct: false,
+            primary: true,
+            immediate: true,
+            constraint: None,
+            exprs: None,
+            predicate: None,
+            options: Vec::new(),
+        })?;
+        Ok(())
+    }
+
+    /// The `pg_class` row of a relation.
+    pub fn class_row(&self, oid: Oid) -> Result<SysRow> {
+        let key = [Datum::U32(oid.0)];
+        let found = self.rows.index_scan(catalog::indexes::PG_CLASS_OID, &key)?;
+        found
+            .into_iter()
+            .next()
+            .ok_or_else(|| base::err!(INTERNAL_ERROR, "cache lookup failed for relation {oid}"))
+    }
+}

@@ -1,0 +1,511 @@
+//! CREATE TABLE.
+
+use super::Ddl;
+use super::column::NewColumn;
+use super::index::with_code;
+use super::relation::NewRelation;
+use base::{Error, Oid, Result, SqlState, bail, err};
+use catalog::depend::{self, DependKind, ObjectAddress};
+use catalog::{Persistence, RelKind, SysRow, oids};
+use parser::ast::{
+    self, ColumnDef, Constraint, ConstraintKind, CreateTableStmt, DefElem, DefValue, TableElement,
+};
+
+/// A constraint of the new table, with the column it was written at.
+struct Pending<'a> {
+    constraint: std::borrow::Cow<'a, Constraint>,
+    column: Option<i16>,
+}
+
+/// What is done once the table is there.
+#[derive(Default)]
+struct Later<'a> {
+    not_null: Vec<(i16, Option<String>, bool)>,
+    defaults: Vec<(i16, ast::Expr, u8)>,
+    sequences: Vec<(i16, Oid)>,
+    keys: Vec<Pending<'a>>,
+    checks: Vec<Pending<'a>>,
+    foreign: Vec<Pending<'a>>,
+}
+
+impl Ddl<'_> {
+    /// CREATE TABLE.
+    pub fn create_table(&self, stmt: &CreateTableStmt) -> Result<()> {
+        if stmt.foreign.is_some() {
+            return Err(Error::unsupported("CREATE FOREIGN TABLE"));
+        }
+        if stmt.of_type.is_some() {
+            return Err(Error::unsupported("CREATE TABLE OF"));
+        }
+        if stmt.partition_of.is_some() || stmt.partition_by.is_some() {
+            return Err(Error::unsupported("partitioning"));
+        }
+        if !stmt.inherits.is_empty() {
+            return Err(Error::unsupported("INHERITS"));
+        }
+        if let Some(am) = &stmt.access_method
+            && am != "heap"
+        {
+            bail!(UNDEFINED_OBJECT, "access method \"{am}\" does not exist");
+        }
+        let (namespace, persistence) = self.table_place(stmt)?;
+        if self.view.relation_oid_in(namespace, &stmt.rel.name)?.is_some() {
+            let text = format!("relation \"{}\" already exists", stmt.rel.name);
+            if !stmt.if_not_exists {
+                return Err(Error::new(SqlState::DUPLICATE_TABLE, text));
+            }
+            let e = Error::notice(format!("{text}, skipping"));
+            self.notice(with_code(e, SqlState::DUPLICATE_TABLE));
+            return Ok(());
+        }
+        let mut later = Later::default();
+        let columns = self.table_columns(stmt, namespace, persistence, &mut later)?;
+        let oid = self.create_relation(NewRelation {
+            oid: None,
+            name: &stmt.rel.name,
+            namespace,
+            kind: RelKind::Table,
+            persistence,
+            owner: self.user(),
+            am: oids::HEAP_AM,
+            tablespace: self.tablespace(stmt.tablespace.as_deref())?,
+            columns: &columns,
+            options: reloptions(&stmt.options)?,
+            of_type: Oid::INVALID,
+            is_partition: false,
+        })?;
+        self.create_toast_if_needed(oid)?;
+        self.finish_table(oid, later)
+    }
+
+    /// The schema and the persistence: a temporary table is in the session's own schema.
+    fn table_place(&self, stmt: &CreateTableStmt) -> Result<(Oid, Persistence)> {
+        let own = self.view.context().temp_namespace;
+        if stmt.persistence == ast::Persistence::Temporary
+            || stmt.rel.schema.as_deref() == Some("pg_temp")
+        {
+            if stmt.rel.schema.as_deref().is_some_and(|s| s != "pg_temp") {
+                bail!(
+                    INVALID_TABLE_DEFINITION,
+                    "cannot create temporary relation in non-temporary schema"
+                );
+            }
+            let Some(own) = own else {
+                return Err(Error::internal("the session has no temporary schema"));
+            };
+            return Ok((own, Persistence::Temp));
+        }
+        let namespace = self.relation_namespace(&stmt.rel).map_err(|e| e.at(stmt.rel.pos))?;
+        let persistence = match stmt.persistence {
+            ast::Persistence::Unlogged => Persistence::Unlogged,
+            _ if Some(namespace) == own => Persistence::Temp,
+            _ => Persistence::Permanent,
+        };
+        Ok((namespace, persistence))
+    }
+
+    fn table_columns<'s>(
+        &self,
+        stmt: &'s CreateTableStmt,
+        namespace: Oid,
+        persistence: Persistence,
+        later: &mut Later<'s>,
+    ) -> Result<Vec<NewColumn>> {
+        let mut columns: Vec<NewColumn> = Vec::new();
+        for element in &stmt.elements {
+            match element {
+                TableElement::Column(def) => {
+                    let number = columns.len() as i16 + 1;
+                    let column =
+                        self.table_column(stmt, def, number, namespace, persistence, later)?;
+                    columns.push(column);
+                }
+                TableElement::Like(like) => self.like(like, &mut columns, later)?,
+                TableElement::Constraint(c) => {
+                    sort_constraint(Pending { constraint: std::borrow::Cow::Borrowed(c), column: None }, later)?;
+                }
+            }
+        }
+        // Table constraints name columns that come later, so NOT NULL is resolved at the end.
+        let named: Vec<(String, Option<String>, bool)> = stmt
+            .elements
+            .iter()
+            .filter_map(|e| match e {
+                TableElement::Constraint(c) => match &c.kind {
+                    ConstraintKind::NotNull(Some(column)) => {
+                        Some((column.clone(), c.name.clone(), c.no_inherit))
+                    }
+                    _ => None,
+                },
+                _ => None,
+            })
+            .collect();
+        for (column, name, no_inherit) in named {
+            let Some(i) = columns.iter().position(|c| c.name == column) else {
+                bail!(UNDEFINED_COLUMN, "column \"{column}\" named in key does not exist");
+            };
+            later.not_null.push((i as i16 + 1, name, no_inherit));
+        }
+        self.mark_not_null(&mut columns, later);
+        Ok(columns)
+    }
+
+    /// Columns are made NOT NULL at once, so that no second version of their rows is needed.
+    fn mark_not_null(&self, columns: &mut [NewColumn], later: &mut Later<'_>) {
+        for p in &later.keys {
+            let ConstraintKind::PrimaryKey(key) = &p.constraint.kind else { continue };
+            for name in &key.columns {
+                if let Some(i) = columns.iter().position(|c| c.name == *name)
+                    && !later.not_null.iter().any(|n| n.0 == i as i16 + 1)
+                {
+                    later.not_null.push((i as i16 + 1, None, false));
+                }
+            }
+        }
+        for (n, _, _) in &later.not_null {
+            columns[*n as usize - 1].not_null = true;
+        }
+    }
+
+    fn table_column<'s>(
+        &self,
+        stmt: &'s CreateTableStmt,
+        def: &'s ColumnDef,
+        number: i16,
+        namespace: Oid,
+        persistence: Persistence,
+        later: &mut Later<'s>,
+    ) -> Result<NewColumn> {
+        let Some(type_name) = &def.type_name else {
+            bail!(SYNTAX_ERROR, "column \"{}\" has no type", def.name);
+        };
+        let serial = serial_type(type_name);
+        let t = match serial {
+            Some(oid) => super::type_name::ResolvedType { oid, typmod: -1, ndims: 0 },
+            None => self.resolve_type(type_name)?,
+        };
+        let mut column = NewColumn::new(&def.name, t, self.column_collation(def, t.oid)?);
+        column.storage = def.storage.as_deref().map(storage_letter).transpose()?.flatten();
+        column.compression = match def.compression.as_deref() {
+            None | Some("default") => 0,
+            Some("pglz") => b'p',
+            Some("lz4") => b'l',
+            Some(m) => bail!(INVALID_PARAMETER_VALUE, "invalid compression method \"{m}\""),
+        };
+        if serial.is_some() {
+            let seq = self.serial_sequence(stmt, def, t.oid, namespace, persistence)?;
+            later.sequences.push((number, seq));
+            later.not_null.push((number, None, false));
+            column.has_default = true;
+            let default = self.nextval_expr(seq)?;
+            later.defaults.push((number, default, 0));
+        }
+        for c in &def.constraints {
+            self.column_constraint(stmt, &mut column, number, c, namespace, persistence, later)?;
+        }
+        Ok(column)
+    }
+
+    fn column_collation(&self, def: &ColumnDef, type_oid: Oid) -> Result<Oid> {
+        let own = self.view.type_(type_oid)?.collation;
+        match &def.collation {
+            None => Ok(own),
+            Some(name) => {
+                if !own.is_valid() {
+                    return Err(err!(
+                        DATATYPE_MISMATCH,
+                        "collations are not supported by type {}",
+                        self.format_type(type_oid, -1)
+                    )
+                    .at(name.pos));
+                }
+                self.collation(name)
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn column_constraint<'s>(
+        &self,
+        stmt: &'s CreateTableStmt,
+        column: &mut NewColumn,
+        number: i16,
+        c: &'s Constraint,
+        namespace: Oid,
+        persistence: Persistence,
+        later: &mut Later<'s>,
+    ) -> Result<()> {
+        match &c.kind {
+            ConstraintKind::Null => Ok(()),
+            ConstraintKind::NotNull(_) => {
+                if !later.not_null.iter().any(|n| n.0 == number) {
+                    later.not_null.push((number, c.name.clone(), c.no_inherit));
+                }
+                Ok(())
+            }
+            ConstraintKind::Default(e) => {
+                if column.has_default {
+                    let e = err!(
+                        SYNTAX_ERROR,
+                        "multiple default values specified for column \"{}\" of table \"{}\"",
+                        column.name,
+                        stmt.rel.name
+                    );
+                    return Err(e.at(c.pos));
+                }
+                column.has_default = true;
+                later.defaults.push((number, (**e).clone(), 0));
+                Ok(())
+            }
+            ConstraintKind::Identity { always, options } => {
+                let seq = self.create_owned_sequence(
+                    &stmt.rel.name,
+                    &column.name,
+                    column.type_oid,
+                    namespace,
+                    persistence,
+                    options,
+                )?;
+                column.identity = if *always { b'a' } else { b'd' };
+                later.sequences.push((-number, seq));
+                if !later.not_null.iter().any(|n| n.0 == number) {
+                    later.not_null.push((number, None, false));
+                }
+                Ok(())
+            }
+            ConstraintKind::Generated { expr, stored, .. } => {
+                column.generated = if *stored { b's' } else { b'v' };
+                column.has_default = true;
+                later.defaults.push((number, (**expr).clone(), column.generated));
+                Ok(())
+            }
+            _ => {
+                let mut own = c.clone();
+                match &mut own.kind {
+                    ConstraintKind::Unique(k) | ConstraintKind::PrimaryKey(k) => {
+                        k.columns = vec![column.name.clone()];
+                    }
+                    ConstraintKind::ForeignKey(f) => f.columns = vec![column.name.clone()],
+                    _ => {}
+                }
+                let constraint = std::borrow::Cow::Owned(own);
+                sort_constraint(Pending { constraint, column: Some(number) }, later)
+            }
+        }
+    }
+
+    fn like(
+        &self,
+        like: &ast::LikeClause,
+        columns: &mut Vec<NewColumn>,
+        later: &mut Later<'_>,
+    ) -> Result<()> {
+        let source = self
+            .view
+            .require_relation(like.rel.schema.as_deref(), &like.rel.name)
+            .map_err(|e| e.at(like.rel.pos))?;
+        let unsupported = like
+            .options
+            .iter()
+            .any(|o| !matches!(o, ast::LikeOption::Comments | ast::LikeOption::Statistics));
+        if unsupported {
+            return Err(Error::unsupported("LIKE with INCLUDING"));
+        }
+        for a in source.tuple.attrs.iter().filter(|a| !a.dropped) {
+            let t = super::type_name::ResolvedType { oid: a.type_oid, typmod: a.typmod, ndims: 0 };
+            columns.push(NewColumn::new(&a.name, t, a.collation));
+            if a.not_null {
+                later.not_null.push((columns.len() as i16, None, false));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish_table(&self, oid: Oid, later: Later<'_>) -> Result<()> {
+        for (number, sequence) in &later.sequences {
+            let kind = if *number < 0 { DependKind::Internal } else { DependKind::Auto };
+            let column = ObjectAddress::column(oid, number.abs());
+            let own = ObjectAddress::relation(*sequence);
+            depend::record(self.rows, own, column, kind)?;
+        }
+        for (number, expr, generated) in &later.defaults {
+            self.store_default(oid, *number, expr, *generated)?;
+        }
+        for (number, name, no_inherit) in &later.not_null {
+            self.add_not_null(oid, *number, name.as_deref(), *no_inherit, false)?;
+        }
+        for p in &later.checks {
+            if let ConstraintKind::Check(e) = &p.constraint.kind {
+                self.add_check(oid, &p.constraint, e, false)?;
+            }
+        }
+        for p in &later.keys {
+            match &p.constraint.kind {
+                ConstraintKind::PrimaryKey(k) => self.add_key(oid, &p.constraint, k, true)?,
+                ConstraintKind::Unique(k) => self.add_key(oid, &p.constraint, k, false)?,
+                _ => {}
+            }
+        }
+        for p in &later.foreign {
+            if let ConstraintKind::ForeignKey(f) = &p.constraint.kind {
+                self.add_foreign_key(oid, &p.constraint, f, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a column's default or generation expression; a constant NULL is none.
+    pub fn store_default(
+        &self,
+        table: Oid,
+        attnum: i16,
+        expr: &ast::Expr,
+        generated: u8,
+    ) -> Result<()> {
+        let rel = self.view.relation(table)?;
+        let cooked = crate::cook::default_expr(self, &rel, attnum, expr, generated)?;
+        self.store_cooked_default(table, attnum, &cooked, generated)
+    }
+
+    /// As [`Ddl::store_default`], of an analysed expression.
+    pub fn store_cooked_default(
+        &self,
+        table: Oid,
+        attnum: i16,
+        cooked: &ir::Expr,
+        generated: u8,
+    ) -> Result<()> {
+        let oid = self.rows.new_oid(oids::PG_ATTRDEF)?;
+        let mut row = SysRow::new(oids::PG_ATTRDEF)?;
+        row.set_oid("oid", oid)?
+            .set_oid("adrelid", table)?
+            .set_i16("adnum", attnum)?
+            .set_text("adbin", &crate::cook::to_text(cooked)?)?;
+        self.rows.insert(row)?;
+        let mut column = self.column_row(table, attnum)?;
+        if !column.bool("atthasdef")? {
+            column.set_bool("atthasdef", true)?;
+            self.rows.update(column)?;
+        }
+        let own = ObjectAddress::new(oids::PG_ATTRDEF, oid);
+        let column = ObjectAddress::column(table, attnum);
+        let kind = if generated == 0 { DependKind::Auto } else { DependKind::Internal };
+        depend::record(self.rows, own, column, kind)?;
+        self.depend_expr(own, cooked, table)
+    }
+}
+
+/// Puts a constraint where its turn comes.
+fn sort_constraint<'s>(p: Pending<'s>, later: &mut Later<'s>) -> Result<()> {
+    let list = match &p.constraint.kind {
+        ConstraintKind::Check(_) => &mut later.checks,
+        ConstraintKind::Unique(_) | ConstraintKind::PrimaryKey(_) => &mut later.keys,
+        ConstraintKind::ForeignKey(_) => &mut later.foreign,
+        ConstraintKind::Exclude(_) => return Err(Error::unsupported("EXCLUDE constraints")),
+        _ => return Ok(()),
+    };
+    let _ = p.column;
+    list.push(p);
+    Ok(())
+}
+
+/// The integer type of `serial` and its relatives.
+fn serial_type(name: &ast::TypeName) -> Option<Oid> {
+    if !name.array_bounds.is_empty() || name.names.len() != 1 {
+        return None;
+    }
+    match name.names[0].as_str() {
+        "serial" | "serial4" => Some(oids::INT4),
+        "bigserial" | "serial8" => Some(oids::INT8),
+        "smallserial" | "serial2" => Some(oids::INT2),
+        _ => None,
+    }
+}
+
+/// A storage's letter; DEFAULT is none.
+pub fn storage_letter(word: &str) -> Result<Option<u8>> {
+    Ok(Some(match word.to_ascii_lowercase().as_str() {
+        "plain" => b'p',
+        "external" => b'e',
+        "extended" => b'x',
+        "main" => b'm',
+        "default" => return Ok(None),
+        _ => bail!(INVALID_PARAMETER_VALUE, "invalid storage type \"{word}\""),
+    }))
+}
+
+/// Storage options as `name=value`.
+pub fn reloptions(options: &[DefElem]) -> Result<Vec<String>> {
+    let mut all = Vec::new();
+    for option in options {
+        if option.namespace.is_some() {
+            continue;
+        }
+        let value = def_text(option).unwrap_or_else(|| "true".to_string());
+        let known = RELOPTIONS.iter().find(|(n, _, _)| *n == option.name);
+        let Some((name, min, max)) = known else {
+            bail!(INVALID_PARAMETER_VALUE, "unrecognized parameter \"{}\"", option.name);
+        };
+        if *max > *min {
+            let number: f64 = value.parse().map_err(|_| {
+                err!(
+                    INVALID_PARAMETER_VALUE,
+                    "invalid value for integer option \"{name}\": {value}"
+                )
+            })?;
+            if number < *min || number > *max {
+                return Err(err!(
+                    INVALID_PARAMETER_VALUE,
+                    "value {value} out of bounds for option \"{name}\""
+                )
+                .detail(format!("Valid values are between \"{min}\" and \"{max}\".")));
+            }
+        }
+        all.push(format!("{name}={value}"));
+    }
+    Ok(all)
+}
+
+/// Storage options with the numbers they take; equal bounds are not checked.
+const RELOPTIONS: &[(&str, f64, f64)] = &[
+    ("fillfactor", 10.0, 100.0),
+    ("toast_tuple_target", 128.0, 8160.0),
+    ("parallel_workers", 0.0, 1024.0),
+    ("autovacuum_enabled", 0.0, 0.0),
+    ("vacuum_index_cleanup", 0.0, 0.0),
+    ("vacuum_truncate", 0.0, 0.0),
+    ("vacuum_max_eager_freeze_failure_rate", 0.0, 1.0),
+    ("autovacuum_vacuum_threshold", 0.0, 2147483647.0),
+    ("autovacuum_vacuum_max_threshold", -1.0, 2147483647.0),
+    ("autovacuum_vacuum_insert_threshold", -1.0, 2147483647.0),
+    ("autovacuum_analyze_threshold", 0.0, 2147483647.0),
+    ("autovacuum_vacuum_scale_factor", 0.0, 100.0),
+    ("autovacuum_vacuum_insert_scale_factor", 0.0, 100.0),
+    ("autovacuum_analyze_scale_factor", 0.0, 100.0),
+    ("autovacuum_vacuum_cost_delay", -1.0, 100.0),
+    ("autovacuum_vacuum_cost_limit", 1.0, 10000.0),
+    ("autovacuum_freeze_min_age", 0.0, 1000000000.0),
+    ("autovacuum_freeze_max_age", 100000.0, 2000000000.0),
+    ("autovacuum_freeze_table_age", 0.0, 2000000000.0),
+    ("autovacuum_multixact_freeze_min_age", 0.0, 1000000000.0),
+    ("autovacuum_multixact_freeze_max_age", 10000.0, 2000000000.0),
+    ("autovacuum_multixact_freeze_table_age", 0.0, 2000000000.0),
+    ("log_autovacuum_min_duration", -1.0, 2147483647.0),
+    ("user_catalog_table", 0.0, 0.0),
+    ("deduplicate_items", 0.0, 0.0),
+    ("security_barrier", 0.0, 0.0),
+    ("security_invoker", 0.0, 0.0),
+    ("check_option", 0.0, 0.0),
+];
+
+/// An option's value as text.
+pub fn def_text(option: &DefElem) -> Option<String> {
+    match option.value.as_ref()? {
+        DefValue::String(s) | DefValue::Float(s) => Some(s.clone()),
+        DefValue::Integer(n) => Some(n.to_string()),
+        DefValue::Bool(b) => Some(if *b { "true" } else { "false" }.to_string()),
+        DefValue::Type(t) => t.names.last().cloned(),
+        DefValue::Names(n) => Some(n.join(", ")),
+        _ => None,
+    }
+}
