@@ -18,6 +18,7 @@ pub mod fsm;
 mod map;
 mod page;
 mod pool;
+mod redo;
 mod relation;
 mod replace;
 mod segment;
@@ -32,6 +33,7 @@ pub use page::{
     PAGESIZE_VERSION, Page, page_checksum, page_is_new, page_lsn, set_page_lsn,
 };
 pub use pool::{BufferPool, FatalHandler, Log, PoolConfig, PoolStats};
+pub use redo::{RedoBlock, STORAGE_CREATE, STORAGE_TRUNCATE, StorageRedo, XlogRedo, log_change};
 pub use relation::{MAX_BLOCKS, Persistence, RelFiles};
 pub use replace::{Ring, Strategy};
 pub use segment::SEGMENT_BLOCKS;

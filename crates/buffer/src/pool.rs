@@ -57,10 +57,7 @@ impl Default for PoolConfig {
             io_combine_limit: 16,
             io_concurrency: 16,
             io_method: IoMethod::detect(),
-            on_fatal: Arc::new(|error| {
-                eprintln!("{error}");
-                std::process::abort();
-            }),
+            on_fatal: Arc::new(|error| os::abort(&error.to_string())),
         }
     }
 }

@@ -1,0 +1,252 @@
+//! Reasons to stop what a session is doing, raised by others and looked at by it.
+
+use base::{Result, Severity, SqlState, bail, err};
+use os::clock::monotonic_nanos;
+use os::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use os::sync::futex_wake;
+use std::time::Duration;
+
+const CANCEL: u32 = 1;
+const TERMINATE: u32 = 2;
+const STATEMENT_TIMEOUT: u32 = 4;
+const TRANSACTION_TIMEOUT: u32 = 8;
+const IDLE_IN_TRANSACTION: u32 = 16;
+const RECOVERY_CONFLICT: u32 = 32;
+const OUT_OF_MEMORY: u32 = 64;
+const CLIENT_GONE: u32 = 128;
+
+/// A session's interrupt flags and deadlines. Raising one wakes the session out of any wait
+/// that goes through [`Interrupts::sleep`] or a lock queue.
+pub struct Interrupts {
+    flags: AtomicU32,
+    /// In nanoseconds of the monotonic clock; 0 is none.
+    statement_deadline: AtomicU64,
+    /// Milliseconds; 0 is none.
+    lock_timeout_ms: AtomicU32,
+    hold_off: AtomicBool,
+    /// What the session sleeps on. The two low bits are the lock manager's; the rest counts
+    /// how often somebody wanted it to look up.
+    pub(crate) word: AtomicU32,
+}
+
+/// Added to the word by who wants the session to look up.
+pub(crate) const KICK: u32 = 4;
+
+impl Default for Interrupts {
+    fn default() -> Interrupts {
+        Interrupts::new()
+    }
+}
+
+impl Interrupts {
+    /// No flag, no deadline.
+    pub fn new() -> Interrupts {
+        Interrupts {
+            flags: AtomicU32::new(0),
+            statement_deadline: AtomicU64::new(0),
+            lock_timeout_ms: AtomicU32::new(0),
+            hold_off: AtomicBool::new(false),
+            word: AtomicU32::new(0),
+        }
+    }
+
+    fn raise(&self, flag: u32) {
+        self.flags.fetch_or(flag, Ordering::SeqCst);
+        self.kick();
+    }
+
+    /// Makes the session look up from its sleep.
+    pub fn kick(&self) {
+        self.word.fetch_add(KICK, Ordering::SeqCst);
+        futex_wake(&self.word, u32::MAX);
+    }
+
+    /// The user wants the statement to end.
+    pub fn cancel(&self) {
+        self.raise(CANCEL);
+    }
+
+    /// The session has to end.
+    pub fn terminate(&self) {
+        self.raise(TERMINATE);
+    }
+
+    /// `statement_timeout` has passed.
+    pub fn statement_timed_out(&self) {
+        self.raise(STATEMENT_TIMEOUT);
+    }
+
+    /// `transaction_timeout` has passed.
+    pub fn transaction_timed_out(&self) {
+        self.raise(TRANSACTION_TIMEOUT);
+    }
+
+    /// `idle_in_transaction_session_timeout` has passed.
+    pub fn idle_in_transaction_timed_out(&self) {
+        self.raise(IDLE_IN_TRANSACTION);
+    }
+
+    /// Replay on a standby needs what the session holds.
+    pub fn recovery_conflict(&self) {
+        self.raise(RECOVERY_CONFLICT);
+    }
+
+    /// The server runs out of memory and this statement uses most of it.
+    pub fn out_of_memory(&self) {
+        self.raise(OUT_OF_MEMORY);
+    }
+
+    /// The client has closed its connection.
+    pub fn client_gone(&self) {
+        self.raise(CLIENT_GONE);
+    }
+
+    /// True if the session has been told to end.
+    pub fn is_terminated(&self) -> bool {
+        self.flags.load(Ordering::Relaxed) & (TERMINATE | CLIENT_GONE) != 0
+    }
+
+    /// Before a statement: forgets a cancel that came too late for the one before, and sets
+    /// the deadline from `statement_timeout`, `None` for none.
+    pub fn begin_statement(&self, timeout: Option<Duration>) {
+        self.flags.fetch_and(!(CANCEL | STATEMENT_TIMEOUT | OUT_OF_MEMORY), Ordering::SeqCst);
+        let deadline = timeout.map_or(0, |t| monotonic_nanos() + t.as_nanos() as u64);
+        self.statement_deadline.store(deadline, Ordering::Relaxed);
+    }
+
+    /// After a statement: its deadline no longer counts.
+    pub fn end_statement(&self) {
+        self.statement_deadline.store(0, Ordering::Relaxed);
+    }
+
+    /// When the statement has to be done, in nanoseconds of the monotonic clock.
+    pub fn statement_deadline(&self) -> Option<u64> {
+        Some(self.statement_deadline.load(Ordering::Relaxed)).filter(|d| *d != 0)
+    }
+
+    /// Sets `lock_timeout`; 0 is none.
+    pub fn set_lock_timeout_ms(&self, ms: u32) {
+        self.lock_timeout_ms.store(ms, Ordering::Relaxed);
+    }
+
+    pub(crate) fn lock_timeout(&self) -> Option<Duration> {
+        match self.lock_timeout_ms.load(Ordering::Relaxed) {
+            0 => None,
+            ms => Some(Duration::from_millis(ms as u64)),
+        }
+    }
+
+    /// While held off, [`Interrupts::check`] finds nothing. For commits and the like.
+    pub fn set_hold_off(&self, yes: bool) -> bool {
+        self.hold_off.swap(yes, Ordering::Relaxed)
+    }
+
+    /// The error to end with, if somebody wants the session to. One load if nobody does.
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        match self.flags.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            _ => self.process(),
+        }
+    }
+
+    /// As [`Interrupts::check`], and looks at the clock for the statement's deadline.
+    pub fn check_deadline(&self) -> Result<()> {
+        if let Some(deadline) = self.statement_deadline()
+            && monotonic_nanos() >= deadline
+        {
+            self.flags.fetch_or(STATEMENT_TIMEOUT, Ordering::SeqCst);
+        }
+        self.check()
+    }
+
+    #[cold]
+    fn process(&self) -> Result<()> {
+        if self.hold_off.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let flags = self.flags.load(Ordering::SeqCst);
+        let fatal = |code: SqlState, text: &str| {
+            Err(base::Error::with_severity(Severity::Fatal, code, text))
+        };
+        if flags & TERMINATE != 0 {
+            return fatal(
+                SqlState::ADMIN_SHUTDOWN,
+                "terminating connection due to administrator command",
+            );
+        }
+        if flags & CLIENT_GONE != 0 {
+            return fatal(SqlState::CONNECTION_FAILURE, "connection to client lost");
+        }
+        if flags & IDLE_IN_TRANSACTION != 0 {
+            return fatal(
+                SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+                "terminating connection due to idle-in-transaction timeout",
+            );
+        }
+        if flags & TRANSACTION_TIMEOUT != 0 {
+            return fatal(
+                SqlState::TRANSACTION_TIMEOUT,
+                "terminating connection due to transaction timeout",
+            );
+        }
+        self.flags.fetch_and(
+            !(CANCEL | STATEMENT_TIMEOUT | RECOVERY_CONFLICT | OUT_OF_MEMORY),
+            Ordering::SeqCst,
+        );
+        if flags & STATEMENT_TIMEOUT != 0 {
+            bail!(QUERY_CANCELED, "canceling statement due to statement timeout");
+        }
+        if flags & OUT_OF_MEMORY != 0 {
+            return Err(err!(OUT_OF_MEMORY, "out of memory")
+                .detail("The server canceled its largest query to stay within its memory limit."));
+        }
+        if flags & RECOVERY_CONFLICT != 0 {
+            bail!(T_R_SERIALIZATION_FAILURE, "canceling statement due to conflict with recovery");
+        }
+        if flags & CANCEL != 0 {
+            bail!(QUERY_CANCELED, "canceling statement due to user request");
+        }
+        Ok(())
+    }
+
+    /// Sleeps for `time`, or until an interrupt ends it with an error.
+    pub fn sleep(&self, event: base::wait::WaitEvent, time: Duration) -> Result<()> {
+        let end = monotonic_nanos().saturating_add(time.as_nanos() as u64);
+        let _waiting = os::wait::begin(event);
+        loop {
+            let seen = self.word.load(Ordering::SeqCst);
+            self.check_deadline()?;
+            let now = monotonic_nanos();
+            if now >= end {
+                return Ok(());
+            }
+            let until = self.statement_deadline().unwrap_or(u64::MAX).min(end);
+            os::sync::futex_wait(
+                &self.word,
+                seen,
+                Some(Duration::from_nanos(until.saturating_sub(now))),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn cancel_ends_a_sleep_once() {
+        let i = Arc::new(Interrupts::new());
+        let other = i.clone();
+        let t = os::thread::spawn("cancel", move || other.cancel()).unwrap();
+        let e = i.sleep(base::wait::WaitEvent::PgSleep, Duration::from_secs(20)).unwrap_err();
+        assert_eq!(e.code(), SqlState::QUERY_CANCELED);
+        t.join().unwrap();
+        i.check().unwrap();
+        i.begin_statement(Some(Duration::from_millis(1)));
+        let e = i.sleep(base::wait::WaitEvent::PgSleep, Duration::from_secs(20)).unwrap_err();
+        assert_eq!(e.message(), "canceling statement due to statement timeout");
+    }
+}

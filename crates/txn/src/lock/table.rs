@@ -1,0 +1,451 @@
+//! The shared table of locks: grants, queues, waiting.
+
+use super::fast::{StrongLocks, strong, weak};
+use super::local::Owner;
+use super::{LockMode, LockOutcome, LockTag, Wait};
+use crate::backend::{Backend, ProcId};
+use crate::interrupts::Interrupts;
+use crate::manager::TxnManager;
+use base::{Result, Xid, bail};
+use hashbrown::HashMap;
+use os::clock::monotonic_nanos;
+use os::sync::{Mutex, futex_wait, futex_wake};
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+pub(super) const PARTITIONS: usize = 64;
+
+/// A session that waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Waiter {
+    pub proc: ProcId,
+    pub mode: LockMode,
+}
+
+/// What a session waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WaitInfo {
+    pub tag: LockTag,
+    pub mode: LockMode,
+    /// Since when, microseconds since 1970.
+    pub since_micros: i64,
+}
+
+/// A lock that somebody holds or wants.
+#[derive(Default)]
+pub(crate) struct Lock {
+    /// Sessions with the modes each holds, as bits.
+    pub holders: SmallVec<[(ProcId, u16); 2]>,
+    pub queue: VecDeque<Waiter>,
+}
+
+impl Lock {
+    fn held_by(&self, proc: ProcId) -> u16 {
+        self.holders.iter().find(|h| h.0 == proc).map_or(0, |h| h.1)
+    }
+
+    fn held_by_others(&self, proc: ProcId) -> u16 {
+        self.holders.iter().filter(|h| h.0 != proc).fold(0, |all, h| all | h.1)
+    }
+
+    fn grant(&mut self, proc: ProcId, modes: u16) {
+        match self.holders.iter_mut().find(|h| h.0 == proc) {
+            Some(h) => h.1 |= modes,
+            None => self.holders.push((proc, modes)),
+        }
+    }
+
+    fn is_unused(&self) -> bool {
+        self.holders.is_empty() && self.queue.is_empty()
+    }
+
+    /// Where in the queue a request goes, and whether nobody before it stands in its way. It
+    /// goes before the first waiter that our own locks block: behind it, both would wait.
+    fn queue_place(&self, me: Waiter) -> (usize, bool) {
+        let mine = self.held_by(me.proc);
+        let mut before = 0;
+        for (at, waiter) in self.queue.iter().enumerate() {
+            if waiter.mode.conflicts() & mine != 0 {
+                return (at, me.mode.conflicts() & before == 0);
+            }
+            before |= waiter.mode.bit();
+        }
+        (self.queue.len(), me.mode.conflicts() & before == 0)
+    }
+
+    /// Grants the waiters, from the front, that neither holders nor those before them block.
+    pub(super) fn grant_queue(&mut self, mgr: &TxnManager) {
+        let mut before = 0;
+        let mut at = 0;
+        while let Some(waiter) = self.queue.get(at).copied() {
+            let others = self.held_by_others(waiter.proc);
+            if waiter.mode.conflicts() & (others | before) == 0 {
+                self.queue.remove(at);
+                self.grant(waiter.proc, waiter.mode.bit());
+                wake(mgr, waiter.proc);
+            } else {
+                before |= waiter.mode.bit();
+                at += 1;
+            }
+        }
+    }
+}
+
+/// State bits in the word a session sleeps on; the rest counts kicks.
+const WAITING: u32 = 1;
+const GRANTED: u32 = 2;
+const STATE: u32 = 3;
+
+fn wake(mgr: &TxnManager, proc: ProcId) {
+    let interrupts = mgr.slots.get(proc).interrupts.lock().clone();
+    set_state(&interrupts, GRANTED);
+    futex_wake(&interrupts.word, u32::MAX);
+}
+
+fn set_state(interrupts: &Interrupts, state: u32) {
+    let change = |word: u32| Some(word & !STATE | state);
+    let _ = interrupts.word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, change);
+}
+
+pub(super) type Partition = HashMap<LockTag, Lock, foldhash::fast::FixedState>;
+
+/// The heavyweight locks of a server. Sessions lock through `Txn::lock` and `Backend`.
+pub struct LockManager {
+    pub(super) partitions: Box<[Mutex<Partition>]>,
+    hasher: foldhash::fast::FixedState,
+    strong: StrongLocks,
+    deadlock_timeout_ms: AtomicU64,
+    /// Deadlocks found since start.
+    pub(super) deadlocks: AtomicU64,
+}
+
+impl LockManager {
+    pub(crate) fn new(deadlock_timeout: Duration) -> LockManager {
+        let hasher = foldhash::fast::FixedState::default();
+        LockManager {
+            partitions: (0..PARTITIONS)
+                .map(|_| Mutex::new(Partition::with_hasher(hasher.clone())))
+                .collect(),
+            hasher,
+            strong: StrongLocks::new(),
+            deadlock_timeout_ms: AtomicU64::new(deadlock_timeout.as_millis() as u64),
+            deadlocks: AtomicU64::new(0),
+        }
+    }
+
+    /// Sets `deadlock_timeout`.
+    pub fn set_deadlock_timeout(&self, timeout: Duration) {
+        self.deadlock_timeout_ms.store(timeout.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// Deadlocks found since start.
+    pub fn deadlocks(&self) -> u64 {
+        self.deadlocks.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn partition_number(&self, tag: &LockTag) -> usize {
+        self.hasher.hash_one(tag) as usize % PARTITIONS
+    }
+
+    pub(super) fn partition(&self, tag: &LockTag) -> &Mutex<Partition> {
+        &self.partitions[self.partition_number(tag)]
+    }
+
+    pub(crate) fn acquire(
+        &self,
+        me: &Backend,
+        tag: LockTag,
+        mode: LockMode,
+        wait: Wait,
+        owner: Owner,
+    ) -> Result<LockOutcome> {
+        if let Some(held) = me.local_locks().held.get_mut(&(tag, mode)) {
+            held.add(owner);
+            return Ok(LockOutcome::AlreadyHeld);
+        }
+        let fast = self.acquire_fast(me, tag, mode);
+        if !fast {
+            let strong = strong(tag, mode);
+            if let Some((db, rel)) = strong {
+                self.strong.add(rel);
+                self.collect_notes(me.mgr(), db, rel);
+            }
+            match self.acquire_shared(me, tag, mode, wait) {
+                Ok(LockOutcome::NotAvailable) => {
+                    self.forget_strong(tag, mode);
+                    return Ok(LockOutcome::NotAvailable);
+                }
+                Err(e) => {
+                    self.forget_strong(tag, mode);
+                    return Err(e);
+                }
+                Ok(_) => {}
+            }
+        }
+        let mut local = me.local_locks();
+        let held = local.held.entry((tag, mode)).or_default();
+        held.fast = fast;
+        held.add(owner);
+        Ok(LockOutcome::Granted)
+    }
+
+    fn forget_strong(&self, tag: LockTag, mode: LockMode) {
+        if let Some((_, rel)) = strong(tag, mode) {
+            self.strong.remove(rel);
+        }
+    }
+
+    fn acquire_fast(&self, me: &Backend, tag: LockTag, mode: LockMode) -> bool {
+        let Some((db, rel)) = weak(tag, mode) else { return false };
+        let mut notes = me.slot().fast.lock();
+        self.strong.is_clear(rel) && notes.note(db, rel, mode)
+    }
+
+    /// Moves all sessions' notes on a relation to the table, so that a strong request meets
+    /// them there. New notes are not made: the counter is up.
+    fn collect_notes(&self, mgr: &TxnManager, db: base::Oid, rel: base::Oid) {
+        let tag = LockTag::Relation { db, rel };
+        for (proc, slot) in mgr.slots.iter() {
+            let mut notes = slot.fast.lock();
+            let modes = notes.take(db, rel);
+            if modes != 0 {
+                // Under the notes' lock, so that the owner finds it in one place or the other.
+                self.partition(&tag).lock().entry(tag).or_default().grant(proc, modes);
+            }
+        }
+    }
+
+    fn acquire_shared(
+        &self,
+        me: &Backend,
+        tag: LockTag,
+        mode: LockMode,
+        wait: Wait,
+    ) -> Result<LockOutcome> {
+        let waiter = Waiter { proc: me.id(), mode };
+        let mut partition = self.partition(&tag).lock();
+        let lock = partition.entry(tag).or_default();
+        let free = lock.held_by_others(me.id()) & mode.conflicts() == 0;
+        let (place, clear) = lock.queue_place(waiter);
+        if free && clear {
+            lock.grant(me.id(), mode.bit());
+            return Ok(LockOutcome::Granted);
+        }
+        if wait == Wait::NoWait {
+            if lock.is_unused() {
+                partition.remove(&tag);
+            }
+            return Ok(LockOutcome::NotAvailable);
+        }
+        lock.queue.insert(place, waiter);
+        self.announce_wait(me, tag, mode);
+        drop(partition);
+        self.sleep(me, tag, mode)?;
+        Ok(LockOutcome::Granted)
+    }
+
+    /// Says what the session waits for. Called with the partition locked.
+    fn announce_wait(&self, me: &Backend, tag: LockTag, mode: LockMode) {
+        set_state(me.interrupts(), WAITING);
+        let since_micros = os::clock::now_micros();
+        *me.slot().waiting.lock() = Some(WaitInfo { tag, mode, since_micros });
+    }
+
+    /// Sleeps until granted. On an error the request is out of the queue.
+    fn sleep(&self, me: &Backend, tag: LockTag, mode: LockMode) -> Result<()> {
+        let _waiting = os::wait::begin(tag.wait_event());
+        let result = self.sleep_until_granted(me);
+        let result = match result {
+            Ok(()) => Ok(()),
+            Err(e) => match self.leave_queue(me, tag, mode) {
+                true => Err(e),
+                // Granted in the last moment: the caller has the lock and meets the interrupt,
+                // which is still raised or not worth much, at its next check.
+                false => Ok(()),
+            },
+        };
+        *me.slot().waiting.lock() = None;
+        set_state(me.interrupts(), 0);
+        result
+    }
+
+    fn sleep_until_granted(&self, me: &Backend) -> Result<()> {
+        let interrupts = me.interrupts();
+        let start = monotonic_nanos();
+        let timeout = Duration::from_millis(self.deadlock_timeout_ms.load(Ordering::Relaxed));
+        let mut check_at = Some(start + timeout.as_nanos() as u64);
+        let give_up = interrupts.lock_timeout().map(|t| start + t.as_nanos() as u64);
+        loop {
+            let seen = interrupts.word.load(Ordering::SeqCst);
+            if seen & STATE == GRANTED {
+                return Ok(());
+            }
+            interrupts.check_deadline()?;
+            let now = monotonic_nanos();
+            if give_up.is_some_and(|at| now >= at) {
+                bail!(LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout");
+            }
+            if check_at.is_some_and(|at| now >= at) {
+                check_at = None;
+                self.check_deadlock(me)?;
+                continue;
+            }
+            let next =
+                [check_at, give_up, interrupts.statement_deadline()].into_iter().flatten().min();
+            let sleep = next.map(|at| Duration::from_nanos(at.saturating_sub(now).max(1000)));
+            futex_wait(&interrupts.word, seen, sleep);
+        }
+    }
+
+    /// Takes the session's request out of the queue. False if it has been granted.
+    fn leave_queue(&self, me: &Backend, tag: LockTag, mode: LockMode) -> bool {
+        let mut partition = self.partition(&tag).lock();
+        if me.interrupts().word.load(Ordering::SeqCst) & STATE == GRANTED {
+            return false;
+        }
+        if let Some(lock) = partition.get_mut(&tag) {
+            lock.queue.retain(|w| *w != Waiter { proc: me.id(), mode });
+            // It may have been the only thing in somebody's way.
+            if !matches!(tag, LockTag::Transaction(_)) {
+                lock.grant_queue(me.mgr());
+            }
+            if lock.is_unused() {
+                partition.remove(&tag);
+            }
+        }
+        true
+    }
+
+    fn release_shared(&self, me: &Backend, tag: LockTag, mode: LockMode) {
+        let mut partition = self.partition(&tag).lock();
+        if let Some(lock) = partition.get_mut(&tag) {
+            if let Some(at) = lock.holders.iter().position(|h| h.0 == me.id()) {
+                lock.holders[at].1 &= !mode.bit();
+                if lock.holders[at].1 == 0 {
+                    lock.holders.swap_remove(at);
+                }
+            }
+            if !lock.queue.is_empty() {
+                lock.grant_queue(me.mgr());
+            }
+            if lock.is_unused() {
+                partition.remove(&tag);
+            }
+        }
+        drop(partition);
+        self.forget_strong(tag, mode);
+    }
+
+    fn release_entry(&self, me: &Backend, tag: LockTag, mode: LockMode, fast: bool) {
+        if fast
+            && let Some((db, rel)) = weak(tag, mode)
+            && me.slot().fast.lock().remove(db, rel, mode)
+        {
+            return;
+        }
+        self.release_shared(me, tag, mode);
+    }
+
+    /// Gives one count of a lock back. False if it was not held so.
+    pub(crate) fn release(
+        &self,
+        me: &Backend,
+        tag: LockTag,
+        mode: LockMode,
+        owner: impl Fn(Owner) -> bool,
+    ) -> bool {
+        let released = me.local_locks().release_one(tag, mode, owner);
+        match released {
+            None => false,
+            Some((over, fast)) => {
+                if over {
+                    self.release_entry(me, tag, mode, fast);
+                }
+                true
+            }
+        }
+    }
+
+    /// Gives all locks back that `gone` picks.
+    pub(crate) fn release_owned(&self, me: &Backend, gone: impl Fn(Owner) -> bool) {
+        let over = {
+            let mut local = me.local_locks();
+            if local.held.is_empty() {
+                return;
+            }
+            local.release(gone)
+        };
+        let mut left: SmallVec<[(LockTag, LockMode); 8]> = SmallVec::new();
+        if over.iter().any(|(.., fast)| *fast) {
+            let mut notes = me.slot().fast.lock();
+            for (tag, mode, fast) in &over {
+                let noted = match weak(*tag, *mode) {
+                    Some((db, rel)) if *fast => notes.remove(db, rel, *mode),
+                    _ => false,
+                };
+                if !noted {
+                    left.push((*tag, *mode));
+                }
+            }
+        } else {
+            left.extend(over.iter().map(|(tag, mode, _)| (*tag, *mode)));
+        }
+        for (tag, mode) in left {
+            self.release_shared(me, tag, mode);
+        }
+    }
+
+    pub(crate) fn release_all(&self, me: &Backend) {
+        self.release_owned(me, |_| true);
+    }
+
+    /// Waits until a transaction, or subtransaction, is over.
+    pub(crate) fn wait_for_xid(&self, me: &Backend, xid: Xid) -> Result<()> {
+        let mgr = me.mgr();
+        let tag = LockTag::Transaction(xid);
+        let mut partition = self.partition(&tag).lock();
+        let Some(owner) = mgr.owner(xid)? else {
+            drop(partition);
+            return self.await_settled(me, xid);
+        };
+        if owner == me.id() {
+            return Ok(());
+        }
+        // The owner settles the state first and looks at the flag second.
+        mgr.slots.get(owner).awaited.store(true, Ordering::SeqCst);
+        std::sync::atomic::fence(Ordering::SeqCst);
+        if mgr.owner(xid)? != Some(owner) {
+            drop(partition);
+            return self.await_settled(me, xid);
+        }
+        let lock = partition.entry(tag).or_default();
+        lock.queue.push_back(Waiter { proc: me.id(), mode: LockMode::Share });
+        self.announce_wait(me, tag, LockMode::Share);
+        drop(partition);
+        self.sleep(me, tag, LockMode::Share)
+    }
+
+    /// The transaction is over, or about to be, or (on a standby) runs elsewhere.
+    fn await_settled(&self, me: &Backend, xid: Xid) -> Result<()> {
+        while me.mgr().is_running(xid)? {
+            let event = base::wait::WaitEvent::LockTransactionid;
+            me.interrupts().sleep(event, Duration::from_millis(1))?;
+        }
+        Ok(())
+    }
+
+    /// Wakes all who wait for the end of this transaction; its state is settled.
+    pub(crate) fn xid_is_over(&self, mgr: &Arc<TxnManager>, xid: Xid) {
+        let tag = LockTag::Transaction(xid);
+        let mut partition = self.partition(&tag).lock();
+        if let Some(lock) = partition.remove(&tag) {
+            for waiter in lock.queue {
+                wake(mgr, waiter.proc);
+            }
+        }
+    }
+}
