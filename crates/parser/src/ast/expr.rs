@@ -642,3 +642,37 @@ pub enum JsonExpr {
     /// JSON_EXISTS, JSON_QUERY, JSON_VALUE.
     Func(JsonFunc),
 }
+
+impl Expr {
+    /// Where the expression's text starts: the leftmost place of it and its operands.
+    pub fn location(&self) -> Pos {
+        let first = match &self.kind {
+            ExprKind::Op { left: Some(e), .. }
+            | ExprKind::OpAny { left: e, .. }
+            | ExprKind::In { expr: e, .. }
+            | ExprKind::Like { expr: e, .. }
+            | ExprKind::Between { expr: e, .. }
+            | ExprKind::IsNull { expr: e, .. }
+            | ExprKind::IsBool { expr: e, .. }
+            | ExprKind::IsDistinct { left: e, .. }
+            | ExprKind::IsDocument { expr: e, .. }
+            | ExprKind::IsJson { expr: e, .. }
+            | ExprKind::Not(e)
+            | ExprKind::Cast { expr: e, .. } => Some(&**e),
+            ExprKind::Collate { expr, .. } | ExprKind::Indirection { expr, .. } => {
+                return expr.location();
+            }
+            ExprKind::And(list) | ExprKind::Or(list) => list.first(),
+            ExprKind::Func(call) => {
+                return call.args.iter().map(Expr::location).fold(self.pos, Pos::min);
+            }
+            ExprKind::Sublink(link) => match &link.kind {
+                SublinkKind::Any { left, .. } | SublinkKind::All { left, .. } => Some(left),
+                _ => None,
+            },
+            _ => None,
+        };
+        // NO_POS is the greatest, so an operand of the grammar's own never wins.
+        first.map_or(self.pos, |e| e.location().min(self.pos))
+    }
+}

@@ -283,7 +283,12 @@ impl Parser<'_> {
         }
         self.accept_kw(Kw::Column);
         if self.is(T::Int) {
+            let at = self.pos();
             let number = self.iconst()?;
+            if !(1..=i16::MAX as i32).contains(&number) {
+                let message = "column number must be in range from 1 to 32767";
+                return Err(base::err!(INVALID_PARAMETER_VALUE, "{message}").at(at));
+            }
             self.expect_kws(&[Kw::Set, Kw::Statistics])?;
             return Ok(SetStatistics { column: Err(number), target: self.set_target_value()? });
         }
@@ -426,6 +431,8 @@ impl Parser<'_> {
         let (mut enforced, mut inherit) = (None, None);
         let start = self.at;
         loop {
+            let pos = self.pos();
+            let before = (deferrable, initially_deferred, enforced, inherit);
             match (self.kw(), self.kw_ahead(1)) {
                 (Kw::Deferrable, _) => {
                     self.bump();
@@ -456,11 +463,22 @@ impl Parser<'_> {
                     inherit = Some(true);
                 }
                 (Kw::Not, Kw::Valid) => {
-                    let pos = self.pos();
                     let message = "constraints cannot be altered to be NOT VALID";
                     return Err(base::err!(FEATURE_NOT_SUPPORTED, "{message}").at(pos));
                 }
                 _ => break,
+            }
+            if deferrable == Some(false) && initially_deferred == Some(true) {
+                let message = "constraint declared INITIALLY DEFERRED must be DEFERRABLE";
+                return Err(self.error_at(pos, message));
+            }
+            let changed = |old: Option<bool>, new| old.is_some() && old != new;
+            if changed(before.0, deferrable)
+                || changed(before.1, initially_deferred)
+                || changed(before.2, enforced)
+                || changed(before.3, inherit)
+            {
+                return Err(self.error_at(pos, "conflicting constraint properties"));
             }
         }
         if start == self.at && !matches!(self.tok().kind, T::Eof | T::Semi | T::Comma) {

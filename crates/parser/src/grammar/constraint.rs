@@ -24,7 +24,10 @@ pub(super) fn constraint(name: Option<String>, kind: ConstraintKind, pos: Pos) -
 
 impl Parser<'_> {
     /// ColQualList: constraints, their attributes, COLLATE.
-    pub(super) fn column_qualifiers(&mut self) -> Result<(Vec<Constraint>, Option<Name>)> {
+    pub(super) fn column_qualifiers(
+        &mut self,
+        place: Place,
+    ) -> Result<(Vec<Constraint>, Option<Name>)> {
         let mut list: Vec<Constraint> = Vec::new();
         let mut collation = None;
         loop {
@@ -37,7 +40,7 @@ impl Parser<'_> {
                 }
                 continue;
             }
-            if self.column_attribute(&mut list)? {
+            if self.column_attribute(&mut list, place)? {
                 continue;
             }
             let mut name = None;
@@ -56,7 +59,7 @@ impl Parser<'_> {
     }
 
     /// DEFERRABLE and its kin after a column's constraint, which they change.
-    fn column_attribute(&mut self, list: &mut [Constraint]) -> Result<bool> {
+    fn column_attribute(&mut self, list: &mut [Constraint], place: Place) -> Result<bool> {
         let pos = self.pos();
         let clause = match (self.kw(), self.kw_ahead(1)) {
             (Kw::Deferrable, _) => "DEFERRABLE",
@@ -72,6 +75,12 @@ impl Parser<'_> {
             _ => return Ok(false),
         };
         self.at += if clause.contains(' ') { 2 } else { 1 };
+        if place == Place::Domain {
+            let what =
+                if clause.ends_with("ENFORCED") { "enforceability" } else { "deferrability" };
+            let message = format!("specifying constraint {what} not supported for domains");
+            return Err(base::err!(FEATURE_NOT_SUPPORTED, "{message}").at(pos));
+        }
         let check_ok = clause.ends_with("ENFORCED");
         let target = list.last_mut().filter(|c| match c.kind {
             ConstraintKind::PrimaryKey(_)
@@ -255,8 +264,8 @@ impl Parser<'_> {
                 (key.on_delete, key.delete_columns) = self.fk_action()?;
                 delete_seen = true;
             } else if !update_seen && self.kw_ahead(1) == Kw::Update {
-                self.at += 2;
                 let pos = self.pos();
+                self.at += 2;
                 let (action, columns) = self.fk_action()?;
                 if !columns.is_empty() {
                     let word = if action == FkAction::SetNull { "NULL" } else { "DEFAULT" };
@@ -331,7 +340,6 @@ impl Parser<'_> {
     pub(super) fn table_constraint(&mut self, place: Place) -> Result<Constraint> {
         let pos = self.pos();
         let name = if self.accept_kw(Kw::Constraint) { Some(self.name()?) } else { None };
-        let start = self.pos();
         let kind = match self.kw() {
             Kw::Check => {
                 self.bump();
@@ -368,12 +376,12 @@ impl Parser<'_> {
             _ => return Err(self.unexpected()),
         };
         let mut made = constraint(name, kind, pos);
-        self.table_attributes(&mut made, start)?;
+        self.table_attributes(&mut made, place)?;
         Ok(made)
     }
 
     /// ConstraintAttributeSpec of a table's constraint.
-    fn table_attributes(&mut self, made: &mut Constraint, _start: Pos) -> Result<()> {
+    fn table_attributes(&mut self, made: &mut Constraint, place: Place) -> Result<()> {
         let what = match made.kind {
             ConstraintKind::Check(_) => "CHECK",
             ConstraintKind::NotNull(_) => "NOT NULL",
@@ -423,10 +431,13 @@ impl Parser<'_> {
                 }
                 (Kw::Enforced, _) => {
                     self.bump();
+                    if index || what == "NOT NULL" || place == Place::Domain {
+                        return refuse(self, pos, "ENFORCED");
+                    }
                 }
                 (Kw::Not, Kw::Enforced) => {
                     self.at += 2;
-                    if index || what == "NOT NULL" {
+                    if index || what == "NOT NULL" || place == Place::Domain {
                         return refuse(self, pos, "NOT ENFORCED");
                     }
                     made.enforced = false;

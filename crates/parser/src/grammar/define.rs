@@ -52,7 +52,7 @@ impl Parser<'_> {
         let name = self.any_name()?;
         self.accept_kw(Kw::As);
         let type_name = self.type_name()?;
-        let (constraints, collation) = self.column_qualifiers()?;
+        let (constraints, collation) = self.column_qualifiers(super::constraint::Place::Domain)?;
         let stmt = CreateDomainStmt { name, type_name, collation, constraints };
         Ok(Stmt::CreateDomain(Box::new(stmt)))
     }

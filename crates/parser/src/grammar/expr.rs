@@ -120,7 +120,9 @@ impl Parser<'_> {
             Kw::Notnull => (Infix::Postfix(true), prec::IS),
             Kw::Like => (Infix::Like(LikeKind::Like, false), prec::LIKE),
             Kw::Ilike => (Infix::Like(LikeKind::ILike, false), prec::LIKE),
-            Kw::Similar => (Infix::Like(LikeKind::SimilarTo, false), prec::LIKE),
+            Kw::Similar if next() == Kw::To => {
+                (Infix::Like(LikeKind::SimilarTo, false), prec::LIKE)
+            }
             Kw::Between => (Infix::Between(false), prec::LIKE),
             Kw::In => (Infix::In(false), prec::LIKE),
             Kw::Not => match next() {

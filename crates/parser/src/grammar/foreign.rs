@@ -164,6 +164,11 @@ impl Parser<'_> {
                 p.at += 2;
                 p.expect_kw(Kw::Schema)?;
                 schemas = Some(true);
+                let at = p.pos();
+                if p.accept_kw(Kw::CurrentSchema) {
+                    return Ok(PublicationObject::CurrentSchema(at));
+                }
+                return Ok(PublicationObject::Schema(p.col_id()?, at));
             }
             match schemas {
                 Some(true) => {
@@ -183,6 +188,9 @@ impl Parser<'_> {
                         return Err(p.error_at(at, "WHERE clause not allowed for schema"));
                     }
                     Ok(PublicationObject::Schema(name, at))
+                }
+                Some(false) if p.is_kw(Kw::CurrentSchema) => {
+                    Err(p.error_at(pos, "invalid table name"))
                 }
                 Some(false) => p.publication_table(),
                 None => Err(p.error_at(pos, "invalid publication object list").detail(

@@ -74,13 +74,19 @@ impl Parser<'_> {
         }
         let pos = self.pos();
         self.at += 2;
-        let encoding = if self.accept_kw(Kw::Encoding) { Some(self.name()?) } else { None };
+        let mut encoding = None;
+        let mut at = pos;
+        if self.accept_kw(Kw::Encoding) {
+            at = self.pos();
+            encoding = Some(self.name()?);
+        }
         if let Some(name) = &encoding {
             if !matches!(name.as_str(), "utf8" | "utf16" | "utf32") {
                 return Err(base::err!(
                     INVALID_PARAMETER_VALUE,
                     "unrecognized JSON encoding: {name}"
-                ));
+                )
+                .at(at));
             }
         }
         Ok(Some(JsonFormat { encoding, pos }))
@@ -281,11 +287,12 @@ impl Parser<'_> {
     /// [behavior ON EMPTY] [behavior ON ERROR].
     pub(super) fn json_behaviors(
         &mut self,
+        allow_empty: bool,
     ) -> Result<(Option<JsonBehavior>, Option<JsonBehavior>)> {
         let (mut on_empty, mut on_error) = (None, None);
         while let Some(behavior) = self.json_behavior()? {
             self.expect_kw(Kw::On)?;
-            if on_empty.is_none() && self.accept_kw(Kw::Empty) {
+            if allow_empty && on_empty.is_none() && self.accept_kw(Kw::Empty) {
                 on_empty = Some(behavior);
             } else {
                 self.expect_kw(Kw::Error)?;
@@ -312,7 +319,7 @@ impl Parser<'_> {
             wrapper = self.json_wrapper()?;
             quotes = self.json_quotes()?;
         }
-        let (on_empty, on_error) = self.json_behaviors()?;
+        let (on_empty, on_error) = self.json_behaviors(kind != JsonFuncKind::Exists)?;
         self.expect(T::RParen)?;
         Ok(JsonFunc {
             kind,
@@ -335,11 +342,15 @@ impl Parser<'_> {
         let context = self.json_value()?;
         self.expect(T::Comma)?;
         let path = self.expr()?;
+        if !matches!(path.kind, ExprKind::Literal(Literal::String(_))) {
+            let message = "only string constants are supported in JSON_TABLE path specification";
+            return Err(base::err!(FEATURE_NOT_SUPPORTED, "{message}").at(path.location()));
+        }
         let path_name = if self.accept_kw(Kw::As) { Some(self.name()?) } else { None };
         let passing = self.json_passing()?;
         self.expect_kw(Kw::Columns)?;
         let columns = self.paren_list(|p| p.json_table_column())?;
-        let (_, on_error) = self.json_behaviors()?;
+        let (_, on_error) = self.json_behaviors(false)?;
         self.expect(T::RParen)?;
         let alias = self.opt_alias()?;
         Ok(JsonTable { lateral, context, path, path_name, passing, columns, on_error, alias, pos })
@@ -377,7 +388,7 @@ impl Parser<'_> {
             wrapper = self.json_wrapper()?;
             quotes = self.json_quotes()?;
         }
-        let (on_empty, on_error) = self.json_behaviors()?;
+        let (on_empty, on_error) = self.json_behaviors(!exists)?;
         Ok(JsonTableColumn::Column(Box::new(JsonTableRegular {
             name,
             type_name,

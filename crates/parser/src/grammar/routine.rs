@@ -292,12 +292,11 @@ impl Parser<'_> {
         };
         let mut events = vec![self.trigger_event()?];
         while self.accept_kw(Kw::Or) {
-            let pos = self.pos();
             let event = self.trigger_event()?;
             let same =
                 |e: &TriggerEvent| std::mem::discriminant(e) == std::mem::discriminant(&event);
             if events.iter().any(same) {
-                return Err(self.error_at(pos, "duplicate trigger events specified"));
+                return Err(self.error_near("duplicate trigger events specified"));
             }
             events.push(event);
         }
@@ -449,7 +448,13 @@ impl Parser<'_> {
                 }
             }
         }
-        let (function, _) = self.trigger_function()?;
+        self.expect_kw(Kw::Execute)?;
+        if !self.accept_kw(Kw::Function) {
+            self.expect_kw(Kw::Procedure)?;
+        }
+        let function = self.func_name()?;
+        self.expect(T::LParen)?;
+        self.expect(T::RParen)?;
         Ok(Stmt::CreateEventTrigger(CreateEventTriggerStmt { name, event, when, function }))
     }
 
@@ -476,7 +481,7 @@ impl Parser<'_> {
             self.accept_kw(Kw::Also);
         }
         let mut actions = Vec::new();
-        if self.is(T::LParen) && !self.at_select_parens_whole() {
+        if self.is(T::LParen) {
             self.bump();
             while !self.is(T::RParen) {
                 if !self.accept(T::Semi) {
@@ -499,11 +504,6 @@ impl Parser<'_> {
             instead,
             actions,
         })))
-    }
-
-    /// A query in parentheses that is the whole action, rather than a list of actions.
-    fn at_select_parens_whole(&self) -> bool {
-        false
     }
 
     fn rule_action(&mut self) -> Result<RawStmt> {

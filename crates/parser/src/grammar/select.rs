@@ -213,6 +213,9 @@ impl Parser<'_> {
                 Kw::Offset,
                 Kw::Fetch,
                 Kw::For,
+                Kw::Returning,
+                Kw::On,
+                Kw::With,
             ])
     }
 
@@ -299,11 +302,17 @@ impl Parser<'_> {
             query.order_by = order;
         }
         let mut locking = self.locking_clauses()?;
-        self.limit_clauses(&mut query)?;
+        let ties = self.limit_clauses(&mut query)?;
         if locking.is_none() {
             locking = self.locking_clauses()?;
         }
         query.locking.extend(locking.unwrap_or_default());
+        if let Some(pos) = ties {
+            if query.locking.iter().any(|l| l.wait == LockWait::Skip) {
+                let message = "SKIP LOCKED and WITH TIES options cannot be used together";
+                return Err(self.error_at(pos, message));
+            }
+        }
         if let Some(with) = with {
             if query.with.is_some() {
                 return Err(self.error_at(with.pos, "multiple WITH clauses not allowed"));
@@ -348,7 +357,8 @@ impl Parser<'_> {
         Ok(if self.bump().kw == Kw::First { NullsOrder::First } else { NullsOrder::Last })
     }
 
-    fn limit_clauses(&mut self, query: &mut SelectStmt) -> Result<()> {
+    fn limit_clauses(&mut self, query: &mut SelectStmt) -> Result<Option<Pos>> {
+        let mut ties = None;
         let (mut limit_seen, mut offset_seen) = (false, false);
         loop {
             let pos = self.pos();
@@ -365,7 +375,7 @@ impl Parser<'_> {
                     limit_seen = true;
                 }
                 Kw::Fetch if !limit_seen => {
-                    self.fetch_first(query)?;
+                    self.fetch_first(query, &mut ties)?;
                     limit_seen = true;
                 }
                 Kw::Offset if !offset_seen => {
@@ -381,7 +391,7 @@ impl Parser<'_> {
                     query.offset = Some(boxed(offset));
                     offset_seen = true;
                 }
-                _ => return Ok(()),
+                _ => return Ok(ties),
             }
         }
     }
@@ -397,7 +407,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn fetch_first(&mut self, query: &mut SelectStmt) -> Result<()> {
+    fn fetch_first(&mut self, query: &mut SelectStmt, ties: &mut Option<Pos>) -> Result<()> {
         let pos = self.pos();
         self.bump();
         if !self.accept_kw(Kw::First) {
@@ -422,12 +432,9 @@ impl Parser<'_> {
         if self.accept_kw(Kw::With) {
             self.expect_kw(Kw::Ties)?;
             query.with_ties = true;
+            *ties = Some(ties_pos);
             if query.order_by.is_empty() {
                 let message = "WITH TIES cannot be specified without ORDER BY clause";
-                return Err(self.error_at(ties_pos, message));
-            }
-            if query.locking.iter().any(|l| l.wait == LockWait::Skip) {
-                let message = "SKIP LOCKED and WITH TIES options cannot be used together";
                 return Err(self.error_at(ties_pos, message));
             }
         } else {

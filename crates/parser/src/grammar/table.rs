@@ -114,6 +114,10 @@ impl Parser<'_> {
         if self.accept_kws(&[Kw::Without, Kw::Oids]) {
             return Ok(Vec::new());
         }
+        if self.is_kw(Kw::With) && self.ahead(1).kind != T::LParen {
+            self.bump();
+            return Err(self.unexpected());
+        }
         self.opt_reloptions()
     }
 
@@ -154,7 +158,7 @@ impl Parser<'_> {
         let pos = self.pos();
         let name = self.col_id()?;
         self.accept_kws(&[Kw::With, Kw::Options]);
-        let (constraints, collation) = self.column_qualifiers()?;
+        let (constraints, collation) = self.column_qualifiers(Place::Table)?;
         let column = ColumnDef { constraints, collation, ..plain_column(name, None, pos) };
         Ok(TableElement::Column(column))
     }
@@ -172,7 +176,7 @@ impl Parser<'_> {
             column.compression = Some(self.name_or_default()?);
         }
         column.fdw_options = self.create_options()?;
-        (column.constraints, column.collation) = self.column_qualifiers()?;
+        (column.constraints, column.collation) = self.column_qualifiers(Place::Table)?;
         Ok(column)
     }
 
@@ -230,7 +234,12 @@ impl Parser<'_> {
             return Ok(None);
         }
         self.expect_kw(Kw::By)?;
+        let at = self.pos();
         let strategy = self.col_id()?;
+        if !matches!(strategy.as_str(), "list" | "range" | "hash") {
+            let message = format!("unrecognized partitioning strategy \"{strategy}\"");
+            return Err(base::err!(INVALID_PARAMETER_VALUE, "{message}").at(at));
+        }
         let elems = self.paren_list(|p| {
             let pos = p.pos();
             let (mut name, mut expr) = (None, None);

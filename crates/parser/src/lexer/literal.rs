@@ -153,7 +153,7 @@ impl Lexer<'_> {
             let b = self.peek(0);
             self.at += 1;
             if surrogate.is_some() && !(b == b'\\' && matches!(self.peek(0), b'u' | b'U')) {
-                return Err(self.surrogate_error(self.at - 1));
+                return Err(self.surrogate_error(self.at - 1, Some(self.at)));
             }
             match b {
                 b'\'' if self.peek(0) == b'\'' => {
@@ -231,15 +231,18 @@ impl Lexer<'_> {
                         .at(slash as u32));
                 };
                 self.at += want;
-                self.push_unicode(value, slash, out, surrogate)?;
+                self.push_unicode(value, slash, Some(self.at), out, surrogate)?;
             }
             other => out.push(other),
         }
         Ok(())
     }
 
-    fn surrogate_error(&self, at: usize) -> Error {
-        let mut end = (at + 1).min(self.src.len());
+    /// In an E string the text at fault is shown; in a U& string it is not.
+    fn surrogate_error(&self, at: usize, end: Option<usize>) -> Error {
+        let Some(mut end) = end else {
+            return base::err!(SYNTAX_ERROR, "invalid Unicode surrogate pair").at(at as u32);
+        };
         while end < self.src.len() && !self.text.is_char_boundary(end) {
             end += 1;
         }
@@ -252,14 +255,15 @@ impl Lexer<'_> {
         &self,
         value: u32,
         at: usize,
+        end: Option<usize>,
         out: &mut Vec<u8>,
         surrogate: &mut Option<u32>,
     ) -> Result<(), Error> {
         let low = (0xDC00..0xE000).contains(&value);
         let value = match surrogate.take() {
             Some(high) if low => 0x10000 + ((high - 0xD800) << 10) + (value - 0xDC00),
-            Some(_) => return Err(self.surrogate_error(at)),
-            None if low => return Err(self.surrogate_error(at)),
+            Some(_) => return Err(self.surrogate_error(at, end)),
+            None if low => return Err(self.surrogate_error(at, end)),
             None if (0xD800..0xDC00).contains(&value) => {
                 *surrogate = Some(value);
                 return Ok(());
@@ -272,7 +276,11 @@ impl Lexer<'_> {
                 Ok(())
             }
             _ => {
-                let near = self.text.get(at..self.at).unwrap_or("");
+                let Some(end) = end else {
+                    let message = "invalid Unicode escape value";
+                    return Err(base::err!(SYNTAX_ERROR, "{message}").at(at as u32));
+                };
+                let near = self.text.get(at..end).unwrap_or("");
                 Err(base::err!(SYNTAX_ERROR, "invalid Unicode escape value at or near \"{near}\"")
                     .at(at as u32))
             }
@@ -369,7 +377,7 @@ impl Lexer<'_> {
             let at = base_at + i;
             if bytes[i] != escape {
                 if surrogate.is_some() {
-                    return Err(self.surrogate_error(at));
+                    return Err(self.surrogate_error(at, None));
                 }
                 out.push(bytes[i]);
                 i += 1;
@@ -377,7 +385,7 @@ impl Lexer<'_> {
             }
             if bytes.get(i + 1) == Some(&escape) {
                 if surrogate.is_some() {
-                    return Err(self.surrogate_error(at));
+                    return Err(self.surrogate_error(at, None));
                 }
                 out.push(escape);
                 i += 2;
@@ -390,11 +398,11 @@ impl Lexer<'_> {
                     .hint("Unicode escapes must be \\XXXX or \\+XXXXXX.")
                     .at(at as u32));
             };
-            self.push_unicode(value, at, &mut out, &mut surrogate)?;
+            self.push_unicode(value, at, None, &mut out, &mut surrogate)?;
             i = from + want;
         }
         if surrogate.is_some() {
-            return Err(self.surrogate_error(base_at + i));
+            return Err(self.surrogate_error(base_at + i, None));
         }
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
