@@ -16,6 +16,11 @@ impl SqlState {
         std::str::from_utf8(&self.0).unwrap_or("XX000")
     }
 
+    /// The condition of these five characters.
+    pub fn from_code(code: &str) -> Option<SqlState> {
+        code.as_bytes().try_into().ok().map(SqlState)
+    }
+
     /// The condition's name as PL/pgSQL and psql know it, if it has one.
     pub fn condition_name(self) -> Option<&'static str> {
         CONDITIONS.iter().find(|(c, _)| *c == self).map(|(_, name)| *name)
