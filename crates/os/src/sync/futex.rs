@@ -1,12 +1,11 @@
 //! Waiting on a word.
 
-use super::atomic::{AtomicU32, Ordering};
 use crate::sim::sched;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Sleeps while `*word == expected`, until woken or until `timeout` has passed. False means
 /// that the time is over; true may be spurious, so callers look at the word again.
-#[cfg(not(loom))]
 pub fn futex_wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) -> bool {
     if let Some(sched) = sched::current() {
         if word.load(Ordering::SeqCst) != expected {
@@ -34,7 +33,6 @@ pub fn futex_wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) ->
 }
 
 /// Wakes up to `n` threads that sleep on `word`; gives how many.
-#[cfg(not(loom))]
 pub fn futex_wake(word: &AtomicU32, n: u32) -> usize {
     if let Some(sched) = sched::current() {
         return sched.wake(word as *const AtomicU32 as usize, n);
@@ -51,23 +49,7 @@ pub fn futex_wake(word: &AtomicU32, n: u32) -> usize {
     r.max(0) as usize
 }
 
-/// In a loom model sleeping is yielding.
-#[cfg(loom)]
-pub fn futex_wait(word: &AtomicU32, expected: u32, _timeout: Option<Duration>) -> bool {
-    let _ = sched::current();
-    if word.load(Ordering::SeqCst) == expected {
-        loom::thread::yield_now();
-    }
-    true
-}
-
-/// In a loom model nobody sleeps.
-#[cfg(loom)]
-pub fn futex_wake(_word: &AtomicU32, _n: u32) -> usize {
-    0
-}
-
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::Arc;

@@ -3,7 +3,7 @@
 use super::futex::{futex_wait, futex_wake};
 use crate::sim::sched;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
 
@@ -188,20 +188,13 @@ impl<T: std::fmt::Debug + ?Sized> std::fmt::Debug for RwLock<T> {
 /// A condition variable. Wakes may be spurious.
 #[derive(Default, Debug)]
 pub struct Condvar {
-    sequence: super::atomic::AtomicU32,
+    sequence: AtomicU32,
 }
 
 impl Condvar {
     /// A condition nobody waits for.
-    #[cfg(not(loom))]
     pub const fn new() -> Condvar {
-        Condvar { sequence: super::atomic::AtomicU32::new(0) }
-    }
-
-    /// A condition nobody waits for.
-    #[cfg(loom)]
-    pub fn new() -> Condvar {
-        Condvar { sequence: super::atomic::AtomicU32::new(0) }
+        Condvar { sequence: AtomicU32::new(0) }
     }
 
     /// Gives the lock away, waits to be notified, takes the lock again.

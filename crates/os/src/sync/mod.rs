@@ -6,6 +6,7 @@
 mod futex;
 mod lock;
 
+#[cfg(not(loom))]
 pub use futex::{futex_wait, futex_wake};
 pub use lock::{Condvar, Mutex, MutexGuard, Once, RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use std::sync::{Arc, LazyLock, OnceLock, Weak};
@@ -16,6 +17,25 @@ pub mod atomic {
     pub use loom::sync::atomic::*;
     #[cfg(not(loom))]
     pub use std::sync::atomic::*;
+}
+
+/// In a loom model sleeping is yielding.
+#[cfg(loom)]
+pub fn futex_wait(
+    word: &atomic::AtomicU32,
+    expected: u32,
+    _timeout: Option<std::time::Duration>,
+) -> bool {
+    if word.load(atomic::Ordering::SeqCst) == expected {
+        loom::thread::yield_now();
+    }
+    true
+}
+
+/// In a loom model nobody sleeps.
+#[cfg(loom)]
+pub fn futex_wake(_word: &atomic::AtomicU32, _n: u32) -> usize {
+    0
 }
 
 /// Once around a short spin: lets the other side make progress.
