@@ -8,7 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Alignment of an [`AlignedBuf`] in bytes: enough for every disk that direct I/O works on.
 pub const BUF_ALIGN: usize = 4096;
 
-/// A zeroed heap buffer whose address is a multiple of [`BUF_ALIGN`].
+/// From this size on buffers are mapped: the allocator would touch every byte to zero it.
+const MAPPED: usize = 256 << 10;
+/// From this size on, huge pages are asked for.
+const HUGE: usize = 32 << 20;
+
+/// A zeroed buffer whose address is a multiple of [`BUF_ALIGN`].
 pub struct AlignedBuf {
     ptr: NonNull<u8>,
     len: usize,
@@ -23,6 +28,9 @@ impl AlignedBuf {
     /// `len` bytes of zero. Large buffers cost no memory until they are written.
     pub fn zeroed(len: usize) -> AlignedBuf {
         let layout = Self::layout(len);
+        if layout.size() >= MAPPED {
+            return AlignedBuf { ptr: map(layout.size()), len };
+        }
         // SAFETY: the layout's size is at least BUF_ALIGN, so it is not zero.
         let ptr = unsafe { alloc_zeroed(layout) };
         match NonNull::new(ptr) {
@@ -59,14 +67,46 @@ impl DerefMut for AlignedBuf {
 
 impl Drop for AlignedBuf {
     fn drop(&mut self) {
-        // SAFETY: the memory came from alloc_zeroed with this same layout.
-        unsafe { dealloc(self.ptr.as_ptr(), Self::layout(self.len)) }
+        let layout = Self::layout(self.len);
+        if layout.size() >= MAPPED {
+            // SAFETY: the memory is a mapping of this size, and nobody uses it any more.
+            unsafe { libc::munmap(self.ptr.as_ptr().cast(), layout.size()) };
+        } else {
+            // SAFETY: the memory came from alloc_zeroed with this same layout.
+            unsafe { dealloc(self.ptr.as_ptr(), layout) }
+        }
     }
 }
 
 impl std::fmt::Debug for AlignedBuf {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "AlignedBuf({} bytes)", self.len)
+    }
+}
+
+/// Anonymous memory: zero without being touched.
+fn map(size: usize) -> NonNull<u8> {
+    // SAFETY: a new private mapping at an address of the kernel's choice concerns nobody.
+    let p = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            size,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
+    };
+    if p == libc::MAP_FAILED {
+        handle_alloc_error(Layout::from_size_align(size, BUF_ALIGN).unwrap_or(Layout::new::<u8>()));
+    }
+    if size >= HUGE {
+        // SAFETY: advice on the mapping just made.
+        unsafe { libc::madvise(p, size, libc::MADV_HUGEPAGE) };
+    }
+    match NonNull::new(p.cast()) {
+        Some(p) => p,
+        None => handle_alloc_error(Layout::new::<u8>()),
     }
 }
 

@@ -295,7 +295,18 @@ impl Wal {
         // One whole segment after the one being filled.
         let want = || (self.slots.reserved().0 / size + 2) * size;
         let target = want();
-        if target > self.segments.allocated() && self.segments.ensure(target).is_err() {
+        // Zeros take time: when the log is about to catch up, reserve only.
+        let left = || self.segments.allocated().saturating_sub(self.slots.reserved().0);
+        let made = loop {
+            if self.segments.allocated() >= target {
+                break true;
+            }
+            let next = self.segments.allocated() + size;
+            if self.segments.ensure(next, left() > size / 2).is_err() {
+                break false;
+            }
+        };
+        if !made {
             // The disk is full: statements get the error; try again in a while.
             signals.allocator_sleeps.store(1, Ordering::SeqCst);
             return Next::Sleep(|s| &s.allocator_sleeps, Duration::from_secs(1));

@@ -81,12 +81,24 @@ impl Wal {
         (start, end)
     }
 
-    /// Wakes who makes segments when the log enters a new one.
+    /// Wakes the log's threads when the log enters another segment or quarter of the ring.
     #[inline]
     fn after_insert(&self, start: u64, end: u64) {
+        if (start ^ end) >= self.stride {
+            self.passed_stride(start, end);
+        }
+    }
+
+    #[cold]
+    fn passed_stride(&self, start: u64, end: u64) {
         let size = self.segments.size;
         if start / size != end / size {
             wake(&self.signals.allocator_sleeps);
+        }
+        // Written out before anybody has to wait for room.
+        let quarter = self.ring.len() as u64 / 4;
+        if start / quarter != end / quarter && self.config.threads {
+            self.flush_async(Lsn(end));
         }
     }
 
@@ -177,9 +189,11 @@ impl Wal {
     /// The allocated segments are used up, in spite of the headroom: one more, or the end.
     #[cold]
     fn extend_or_stop(&self, len: u64) {
-        if let Err(e) = self.segments.ensure(self.slots.reserved().0 + len + self.segments.size) {
+        if let Err(e) =
+            self.segments.ensure(self.slots.reserved().0 + len + self.segments.size, false)
+        {
             // A smaller step may still fit.
-            if self.segments.ensure(self.slots.reserved().0 + len).is_err() {
+            if self.segments.ensure(self.slots.reserved().0 + len, false).is_err() {
                 self.fail(e);
                 self.insert_refused();
             }
@@ -203,7 +217,7 @@ impl Wal {
         if self.is_replaying() {
             return Ok(());
         }
-        self.segments.ensure(self.slots.reserved().0 + self.headroom())
+        self.segments.ensure(self.slots.reserved().0 + self.headroom(), false)
     }
 
     /// Ends the current segment: the next record starts a new one. Gives the position after

@@ -136,6 +136,8 @@ pub struct Wal {
     pub(crate) segments: Segments,
     pub(crate) slots: Slots,
     pub(crate) ring: SharedBuf,
+    /// Crossing a multiple of this wakes the log's threads: a power of two.
+    pub(crate) stride: u64,
     /// Inserters may fill the ring up to this position.
     pub(crate) room: AtomicU64,
     pub(crate) room_sequence: AtomicU32,
@@ -191,6 +193,7 @@ impl Wal {
             segments: Segments::new(disk, dir, &config),
             slots: Slots::new(SLOTS, redo, redo),
             ring: SharedBuf::zeroed(config.buffers),
+            stride: config.segment_size.min(config.buffers as u64 / 4),
             room: AtomicU64::new(0),
             room_sequence: AtomicU32::new(0),
             room_waiters: AtomicU32::new(0),
@@ -239,7 +242,7 @@ impl Wal {
             segments.clear_after(end.0)?;
         }
         segments.find_allocated(end.0)?;
-        segments.ensure(end.0 + self.headroom())?;
+        segments.ensure(end.0 + self.headroom(), true)?;
         // The block in which the log ends is written again, so the ring needs its beginning.
         let block_start = end.0 / BLOCK * BLOCK;
         if end.0 > block_start {

@@ -90,25 +90,25 @@ impl Segments {
         Ok(())
     }
 
-    /// Makes segments until they reach `end`.
-    pub fn ensure(&self, end: u64) -> Result<()> {
+    /// Makes segments until they reach `end`. With `zero` their blocks are written, so that
+    /// flushing into them never waits for the file system's journal; without, which is faster
+    /// by far, they are only reserved.
+    pub fn ensure(&self, end: u64, zero: bool) -> Result<()> {
         while self.allocated() < end {
             let _guard = self.changing.lock();
             let at = self.allocated();
             if at < end {
-                self.make(at)?;
+                self.make(at, zero)?;
                 self.allocated.store(at + self.size, Ordering::Release);
             }
         }
         Ok(())
     }
 
-    /// Makes one segment of zeros, durable under its name before this returns. Its blocks are
-    /// written, not only reserved, so that flushing into it never has to wait for the file
-    /// system's journal.
-    fn make(&self, position: u64) -> Result<()> {
+    /// Makes one segment of zeros, durable under its name before this returns.
+    fn make(&self, position: u64, zero: bool) -> Result<()> {
         let temporary = self.dir.join("xlogtemp");
-        let made = self.make_file(&temporary, position);
+        let made = self.make_file(&temporary, position, zero);
         if made.is_err() {
             // Half a file would keep the disk full.
             let _ = self.disk.remove(&temporary);
@@ -116,14 +116,16 @@ impl Segments {
         Ok(made?)
     }
 
-    fn make_file(&self, temporary: &Path, position: u64) -> Result<(), IoError> {
+    fn make_file(&self, temporary: &Path, position: u64, zero: bool) -> Result<(), IoError> {
         let options = OpenOptions::new().create().truncate().direct(self.direct);
         let file = self.disk.open(temporary, &options)?;
         {
             let _waiting = wait::begin(WaitEvent::WalInitWrite);
-            // Asking first fails fast on a full disk.
+            // Reserving the blocks is what makes later writes safe from a full disk.
             file.allocate(0, self.size)?;
-            file.write_zeros(0, self.size)?;
+            if zero {
+                file.write_zeros(0, self.size)?;
+            }
         }
         let _waiting = wait::begin(WaitEvent::WalInitSync);
         file.sync()?;

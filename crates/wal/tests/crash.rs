@@ -132,19 +132,21 @@ fn write(wal: &Wal, world: &Mutex<World>, writer: u64, seed: u64) {
         let lsn = wal.insert(&b);
         held(world).inserted.insert(writer, number);
         match rng.below(12) {
-            0..4 => {
-                if wal.flush(lsn).is_ok() {
-                    let mut world = held(world);
-                    world.acknowledged.insert(writer, number);
-                    world.flushed = world.flushed.max(lsn.0);
-                }
-            }
+            0..4 => acknowledge(wal, world, writer, number, lsn),
             4 => wal.flush_async(lsn),
             5 => {
                 let _ = wal.switch_segment();
             }
             _ => {}
         }
+    }
+}
+
+fn acknowledge(wal: &Wal, world: &Mutex<World>, writer: u64, number: u64, lsn: Lsn) {
+    if wal.flush(lsn).is_ok() {
+        let mut world = held(world);
+        world.acknowledged.insert(writer, number);
+        world.flushed = world.flushed.max(lsn.0);
     }
 }
 
