@@ -27,6 +27,7 @@ fn main() {
     };
     insert(1000);
     for round in 0..5 {
+        os::thread::sleep(std::time::Duration::from_millis(300));
         wal.flush(wal.inserted()).expect("flush");
         let begin = os::clock::monotonic_nanos();
         insert(100_000);
@@ -42,6 +43,31 @@ fn main() {
         let nanos = os::clock::monotonic_nanos() - begin;
         println!("{} us per flush of three records", nanos / 500_000);
     }
+    let begin = os::clock::monotonic_nanos();
+    let before = wal.stats().bytes;
+    let threads: Vec<_> = (0..2)
+        .map(|_| {
+            let wal = wal.clone();
+            os::thread::spawn("bulk", move || {
+                for _ in 0..400_000 {
+                    let mut b = RecordBuilder::new(Rmgr::Heap, 0, Xid(3));
+                    b.block(0, rel, Fork::Main, BlockNo(1), None, BlockFlags::NONE);
+                    b.block_data(0, &[7; 300]);
+                    if wal.check_space().is_err() {
+                        return;
+                    }
+                    wal.insert(&b);
+                }
+            })
+        })
+        .collect();
+    for t in threads {
+        let _ = t.map(|t| t.join());
+    }
+    wal.flush(wal.inserted()).expect("flush");
+    let nanos = os::clock::monotonic_nanos() - begin;
+    let bytes = wal.stats().bytes - before;
+    println!("{} MB/s by two threads, flushed", bytes * 1000 / nanos);
     println!("{:?}", wal.stats());
     wal.shutdown().expect("shutdown");
     Disk::real().remove_dir_all(&folder).expect("clean up");

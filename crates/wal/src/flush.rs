@@ -2,7 +2,7 @@
 
 use crate::log::{BLOCK, Next, SyncMethod, Wal, wake};
 use base::{Error, Lsn, Result, err};
-use os::sync::atomic::Ordering;
+use os::sync::atomic::{Ordering, fence};
 use os::sync::{Arc, MutexGuard, futex_wait, futex_wake};
 use os::wait::{self, WaitEvent};
 use os::{AlignedBuf, File};
@@ -89,8 +89,9 @@ impl Wal {
     /// walwriter, though nobody waits for it: an asynchronous commit.
     #[inline]
     pub fn flush_soon(&self) {
-        if self.signals.hibernates.load(Ordering::Relaxed) {
-            self.signals.hibernates.store(false, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if self.signals.hibernates.load(Ordering::SeqCst) {
+            self.signals.hibernates.store(false, Ordering::SeqCst);
             wake(&self.signals.flusher_sleeps);
         }
     }
@@ -259,7 +260,14 @@ impl Wal {
         let delay = self.config.writer_delay;
         let end = self.slots.published();
         let mut time = delay * HIBERNATE;
-        signals.hibernates.store(end <= self.flushed(), Ordering::SeqCst);
+        let nothing = end <= self.flushed();
+        signals.hibernates.store(nothing, Ordering::SeqCst);
+        if nothing && self.slots.reserved() > self.flushed() {
+            // Somebody inserted meanwhile, and may have looked before we said that we sleep.
+            signals.hibernates.store(false, Ordering::SeqCst);
+            os::thread::yield_now();
+            return Next::Again;
+        }
         if end > self.flushed() {
             // Inserted, but nobody waits: flushed when it has been seen for a delay.
             let seen = self.unflushed_since.load(Ordering::Relaxed);
@@ -292,17 +300,18 @@ impl Wal {
             return Next::Stop;
         }
         let size = self.segments.size;
-        // One whole segment after the one being filled.
-        let want = || (self.slots.reserved().0 / size + 2) * size;
+        // Two whole segments after the one being filled.
+        let want = || (self.slots.reserved().0 / size + 3) * size;
         let target = want();
-        // Zeros take time: when the log is about to catch up, reserve only.
+        // Zeros take time: when the log is about to catch up, reserve only. Commits into such a
+        // segment are several times slower, as each sync has to wait for the journal.
         let left = || self.segments.allocated().saturating_sub(self.slots.reserved().0);
         let made = loop {
             if self.segments.allocated() >= target {
                 break true;
             }
             let next = self.segments.allocated() + size;
-            if self.segments.ensure(next, left() > size / 2).is_err() {
+            if self.segments.ensure(next, left() > size / 8).is_err() {
                 break false;
             }
         };

@@ -6,7 +6,7 @@ use crate::record::{self, HEADER};
 use crate::rmgr::{Rmgr, xlog_info};
 use crate::slots::Refused;
 use base::{Error, Lsn, Result, Xid};
-use os::sync::atomic::Ordering;
+use os::sync::atomic::{Ordering, fence};
 use os::wait::{self, WaitEvent};
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -91,6 +91,8 @@ impl Wal {
 
     #[cold]
     fn passed_stride(&self, start: u64, end: u64) {
+        // Between the reservation and the look at who sleeps.
+        fence(Ordering::SeqCst);
         let size = self.segments.size;
         if start / size != end / size {
             wake(&self.signals.allocator_sleeps);

@@ -117,7 +117,7 @@ impl Signals {
 /// Wakes the thread that says it sleeps.
 #[inline]
 pub(crate) fn wake(sleeps: &AtomicU32) {
-    if sleeps.swap(0, Ordering::SeqCst) != 0 {
+    if sleeps.load(Ordering::SeqCst) != 0 && sleeps.swap(0, Ordering::SeqCst) != 0 {
         os::sync::futex_wake(sleeps, 1);
     }
 }
