@@ -1,0 +1,253 @@
+//! Single rows by place: for index scans, for rechecks after waiting, for unique checks.
+
+use super::decode::Decoder;
+use super::page::{self, Bytes, Tuple};
+use super::rel::HeapRel;
+use super::scan::{SystemColumns, set_hints, system_columns};
+use super::visibility::{Chain, Hints, PageFacts, Sight, Undertaker, Viewer};
+use super::prune::Fate;
+use crate::ExecTxn;
+use crate::index::{RowProbe, RowState};
+use base::{Fork, Result, Tid, Xid};
+use buffer::PageRef;
+use std::collections::HashSet;
+use types::tuple::deform;
+use types::{ColumnBuilder, Datum, NoDetoast};
+
+/// What an index scan found at a tid.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Found {
+    /// The version at this place.
+    Row(Tid),
+    /// None that this viewer sees.
+    None,
+    /// None that anybody sees or will see: the index entry can be marked dead.
+    DeadToAll,
+}
+
+impl HeapRel {
+    /// Finds the version that the viewer sees of the row whose chain begins at `tid`, and hands
+    /// it to `read` under the page's latch.
+    fn with_visible<R>(
+        &self,
+        tid: Tid,
+        viewer: &Viewer<'_>,
+        chain: bool,
+        read: impl FnOnce(PageRef<'static>, u16) -> Result<R>,
+    ) -> Result<(Found, Option<R>)> {
+        if tid.block >= self.nblocks()? {
+            return Ok((Found::None, None));
+        }
+        let latched = self.files.read_shared(Fork::Main, tid.block)?;
+        if page::is_new(&latched) {
+            return Ok((Found::None, None));
+        }
+        let facts = PageFacts::of(&latched);
+        let mut hints = Hints::new();
+        let found = if chain {
+            viewer.search_chain(&latched, tid.block, tid.offset, &facts, &mut hints)
+        } else {
+            let mut hint = 0;
+            page::tuple(&latched, tid.offset)
+                .is_some_and(|t| viewer.sees_tuple(t, &facts, &mut hint))
+                .then_some(tid.offset)
+        };
+        let latched = set_hints(latched, &hints);
+        match found {
+            Some(off) => {
+                let at = Tid { block: tid.block, offset: off };
+                Ok((Found::Row(at), Some(read(latched, off)?)))
+            }
+            None if chain && matches!(viewer.sight(), Sight::Mvcc(_)) => {
+                let dead = self.all_dead(&latched, tid, &facts);
+                Ok((if dead { Found::DeadToAll } else { Found::None }, None))
+            }
+            None => Ok((Found::None, None)),
+        }
+    }
+
+    /// True if every version in the chain is dead to all.
+    fn all_dead(&self, bytes: &Bytes, tid: Tid, facts: &PageFacts) -> bool {
+        if page::line(bytes, tid.offset) == page::Line::Dead {
+            return true;
+        }
+        let mut keeper = Undertaker::new(&self.storage, self.storage.horizon());
+        let mut walk = Chain::new(tid.block, tid.offset);
+        let mut any = false;
+        while let Some((_, t)) = walk.next(bytes) {
+            any = true;
+            if keeper.fate(t, facts, &mut 0) != Fate::Dead {
+                return false;
+            }
+        }
+        any
+    }
+
+    /// The row that an index entry names, as the viewer sees it: its first `out.len()` columns.
+    pub fn fetch(&self, tid: Tid, viewer: &Viewer<'_>, out: &mut [Datum]) -> Result<Found> {
+        self.fetch_either(tid, viewer, true, out)
+    }
+
+    /// The very version at `tid`, if the viewer sees it: no chain is followed.
+    pub fn fetch_version(&self, tid: Tid, viewer: &Viewer<'_>, out: &mut [Datum]) -> Result<bool> {
+        Ok(matches!(self.fetch_either(tid, viewer, false, out)?, Found::Row(_)))
+    }
+
+    fn fetch_either(
+        &self,
+        tid: Tid,
+        viewer: &Viewer<'_>,
+        chain: bool,
+        out: &mut [Datum],
+    ) -> Result<Found> {
+        let read = |latched: PageRef<'static>, off: u16| {
+            let Some(t) = page::tuple(&latched, off) else { return Ok(()) };
+            if t.mask() & page::HAS_EXTERNAL == 0 {
+                return self.deform(t, out, &NoDetoast);
+            }
+            let copy = t.bytes().to_vec();
+            drop(latched);
+            let t = super::rel::tuple_of(&copy)?;
+            self.deform(t, out, &self.fetcher())
+        };
+        Ok(self.with_visible(tid, viewer, chain, read)?.0)
+    }
+
+    fn deform(
+        &self,
+        t: Tuple<'_>,
+        out: &mut [Datum],
+        fetcher: &dyn types::Detoast,
+    ) -> Result<()> {
+        deform(&self.desc, t.data(), t.bitmap(), t.natts(), out, fetcher)
+    }
+
+    /// As [`HeapRel::fetch`], appending the decoder's columns to builders: for index scans that
+    /// fill batches.
+    pub fn fetch_columns(
+        &self,
+        tid: Tid,
+        viewer: &Viewer<'_>,
+        decoder: &Decoder,
+        builders: &mut [ColumnBuilder],
+    ) -> Result<Found> {
+        let read = |latched: PageRef<'static>, off: u16| {
+            let Some(t) = page::tuple(&latched, off) else { return Ok(()) };
+            if !decoder.may_fetch(t) {
+                return decoder.page(&latched, &[off], builders, &NoDetoast);
+            }
+            let copy = t.bytes().to_vec();
+            drop(latched);
+            let t = super::rel::tuple_of(&copy)?;
+            decoder.tuple(t, builders, &self.fetcher())
+        };
+        Ok(self.with_visible(tid, viewer, true, read)?.0)
+    }
+
+    /// Whether the viewer sees a version of the row that an index entry names: for index-only
+    /// scans of pages that are not all-visible, and for checks.
+    pub fn exists(&self, tid: Tid, viewer: &Viewer<'_>) -> Result<Found> {
+        Ok(self.with_visible(tid, viewer, true, |_, _| Ok(()))?.0)
+    }
+
+    /// System columns of the version at `tid`, whoever sees it.
+    pub fn system_columns(&self, tid: Tid) -> Result<SystemColumns> {
+        if tid.block >= self.nblocks()? {
+            return Ok(SystemColumns::default());
+        }
+        let latched = self.files.read_shared(Fork::Main, tid.block)?;
+        let facts = PageFacts::of(&latched);
+        Ok(system_columns(&latched, tid.offset, &facts))
+    }
+
+    /// What unique checks ask; see [`crate::index::RowProbe`].
+    pub fn probe<'a>(&'a self, x: &'a ExecTxn<'a>) -> HeapProbe<'a> {
+        HeapProbe { rel: self, x }
+    }
+
+    /// Which of the rows that index entries name have no live version left, so that the entries
+    /// can go (bottom-up deletion).
+    pub fn dead_among(&self, tids: &[Tid]) -> Result<HashSet<Tid>> {
+        let mut dead = HashSet::new();
+        for &tid in tids {
+            if tid.block >= self.nblocks()? {
+                continue;
+            }
+            let latched = self.files.read_shared(Fork::Main, tid.block)?;
+            if self.all_dead(&latched, tid, &PageFacts::of(&latched)) {
+                dead.insert(tid);
+            }
+        }
+        Ok(dead)
+    }
+}
+
+/// Answers the unique checks of a table's indexes.
+pub struct HeapProbe<'a> {
+    rel: &'a HeapRel,
+    x: &'a ExecTxn<'a>,
+}
+
+impl RowProbe for HeapProbe<'_> {
+    fn state(&mut self, tid: Tid) -> Result<RowState> {
+        let rel = self.rel;
+        if tid.block >= rel.nblocks()? {
+            return Ok(RowState::DeadToAll);
+        }
+        let latched = rel.files.read_shared(Fork::Main, tid.block)?;
+        let facts = PageFacts::of(&latched);
+        let mut keeper = Undertaker::new(&rel.storage, rel.storage.horizon());
+        let mut walk = Chain::new(tid.block, tid.offset);
+        let mut all_dead = true;
+        while let Some((_, t)) = walk.next(&latched) {
+            let fate = keeper.fate(t, &facts, &mut 0);
+            all_dead &= fate == Fate::Dead;
+            let own_insert = t.mask() & page::XMIN_FROZEN == 0
+                && self.x.snapshot.is_own(facts.xid(t.xmin_raw()));
+            let own_delete =
+                !t.no_deleter() && self.x.snapshot.is_own(facts.xid(t.xmax_raw()));
+            let standing = match fate {
+                Fate::Live => Some(RowState::Live),
+                Fate::Inserting if own_insert => Some(RowState::Live),
+                Fate::Inserting => Some(RowState::InProgress(facts.xid(t.xmin_raw()))),
+                Fate::Deleting if own_delete => None,
+                Fate::Deleting if !own_insert && self.inserting(t, &facts) => {
+                    Some(RowState::InProgress(facts.xid(t.xmin_raw())))
+                }
+                Fate::Deleting => self.deleting(t, &facts, own_insert),
+                Fate::Dead | Fate::RecentlyDead => None,
+            };
+            if let Some(state) = standing {
+                return Ok(state);
+            }
+        }
+        Ok(if all_dead { RowState::DeadToAll } else { RowState::Gone })
+    }
+
+    fn wait(&mut self, xid: Xid, _tid: Tid) -> Result<()> {
+        self.rel.storage.txn.wait_for_xid(self.x.txn, xid)
+    }
+}
+
+impl HeapProbe<'_> {
+    /// True if the inserter is in progress.
+    fn inserting(&self, t: Tuple<'_>, facts: &PageFacts) -> bool {
+        t.mask() & page::XMIN_FROZEN == 0
+            && matches!(
+                self.rel.storage.txn.status(facts.xid(t.xmin_raw())),
+                txn::XidStatus::InProgress
+            )
+    }
+
+    /// A version with a deleter, one that another transaction is at or that aborted.
+    fn deleting(&self, t: Tuple<'_>, facts: &PageFacts, own_insert: bool) -> Option<RowState> {
+        let xmax = facts.xid(t.xmax_raw());
+        match self.rel.storage.txn.status(xmax) {
+            txn::XidStatus::InProgress => Some(RowState::InProgress(xmax)),
+            txn::XidStatus::Aborted => Some(RowState::Live),
+            // It committed after its fate was asked; an own insertion nobody else can delete.
+            txn::XidStatus::Committed(_) if own_insert => Some(RowState::Live),
+            txn::XidStatus::Committed(_) => None,
+        }
+    }
+}
