@@ -8,9 +8,10 @@ use super::visibility::{Chain, Hints, PageFacts, Sight, Undertaker, Viewer};
 use super::prune::Fate;
 use crate::ExecTxn;
 use crate::index::{RowProbe, RowState};
-use base::{Fork, Result, Tid, Xid};
+use base::{Fork, Lsn, Result, Tid, Xid};
 use buffer::PageRef;
 use std::collections::HashSet;
+use txn::Sees;
 use types::tuple::deform;
 use types::{ColumnBuilder, Datum, NoDetoast};
 
@@ -45,12 +46,13 @@ impl HeapRel {
         let facts = PageFacts::of(&latched);
         let mut hints = Hints::new();
         let found = if chain {
-            viewer.search_chain(&latched, tid.block, tid.offset, &facts, &mut hints)
+            viewer.search_chain(&latched, tid.block, tid.offset, &facts, &mut hints)?
         } else {
             let mut hint = 0;
-            page::tuple(&latched, tid.offset)
-                .is_some_and(|t| viewer.sees_tuple(t, &facts, &mut hint))
-                .then_some(tid.offset)
+            match page::tuple(&latched, tid.offset) {
+                Some(t) => viewer.sees_tuple(t, &facts, &mut hint)?.then_some(tid.offset),
+                None => None,
+            }
         };
         let latched = set_hints(latched, &hints);
         match found {
@@ -59,7 +61,7 @@ impl HeapRel {
                 Ok((Found::Row(at), Some(read(latched, off)?)))
             }
             None if chain && matches!(viewer.sight(), Sight::Mvcc(_)) => {
-                let dead = self.all_dead(&latched, tid, &facts);
+                let dead = self.all_dead(&latched, tid, &facts)?;
                 Ok((if dead { Found::DeadToAll } else { Found::None }, None))
             }
             None => Ok((Found::None, None)),
@@ -67,20 +69,20 @@ impl HeapRel {
     }
 
     /// True if every version in the chain is dead to all.
-    fn all_dead(&self, bytes: &Bytes, tid: Tid, facts: &PageFacts) -> bool {
+    fn all_dead(&self, bytes: &Bytes, tid: Tid, facts: &PageFacts) -> Result<bool> {
         if page::line(bytes, tid.offset) == page::Line::Dead {
-            return true;
+            return Ok(true);
         }
         let mut keeper = Undertaker::new(&self.storage, self.storage.horizon());
         let mut walk = Chain::new(tid.block, tid.offset);
         let mut any = false;
         while let Some((_, t)) = walk.next(bytes) {
             any = true;
-            if keeper.fate(t, facts, &mut 0) != Fate::Dead {
-                return false;
+            if keeper.fate(t, facts, &mut 0)? != Fate::Dead {
+                return Ok(false);
             }
         }
-        any
+        Ok(any)
     }
 
     /// The row that an index entry names, as the viewer sees it: its first `out.len()` columns.
@@ -174,7 +176,7 @@ impl HeapRel {
                 continue;
             }
             let latched = self.files.read_shared(Fork::Main, tid.block)?;
-            if self.all_dead(&latched, tid, &PageFacts::of(&latched)) {
+            if self.all_dead(&latched, tid, &PageFacts::of(&latched))? {
                 dead.insert(tid);
             }
         }
@@ -196,58 +198,47 @@ impl RowProbe for HeapProbe<'_> {
         }
         let latched = rel.files.read_shared(Fork::Main, tid.block)?;
         let facts = PageFacts::of(&latched);
-        let mut keeper = Undertaker::new(&rel.storage, rel.storage.horizon());
         let mut walk = Chain::new(tid.block, tid.offset);
-        let mut all_dead = true;
         while let Some((_, t)) = walk.next(&latched) {
-            let fate = keeper.fate(t, &facts, &mut 0);
-            all_dead &= fate == Fate::Dead;
-            let own_insert = t.mask() & page::XMIN_FROZEN == 0
-                && self.x.snapshot.is_own(facts.xid(t.xmin_raw()));
-            let own_delete =
-                !t.no_deleter() && self.x.snapshot.is_own(facts.xid(t.xmax_raw()));
-            let standing = match fate {
-                Fate::Live => Some(RowState::Live),
-                Fate::Inserting if own_insert => Some(RowState::Live),
-                Fate::Inserting => Some(RowState::InProgress(facts.xid(t.xmin_raw()))),
-                Fate::Deleting if own_delete => None,
-                Fate::Deleting if !own_insert && self.inserting(t, &facts) => {
-                    Some(RowState::InProgress(facts.xid(t.xmin_raw())))
-                }
-                Fate::Deleting => self.deleting(t, &facts, own_insert),
-                Fate::Dead | Fate::RecentlyDead => None,
-            };
-            if let Some(state) = standing {
+            if let Some(state) = self.version(t, &facts)? {
                 return Ok(state);
             }
         }
-        Ok(if all_dead { RowState::DeadToAll } else { RowState::Gone })
+        let dead = rel.all_dead(&latched, tid, &facts)?;
+        Ok(if dead { RowState::DeadToAll } else { RowState::Gone })
     }
 
     fn wait(&mut self, xid: Xid, _tid: Tid) -> Result<()> {
-        self.rel.storage.txn.wait_for_xid(self.x.txn, xid)
+        self.x.txn.wait_for_xid(xid)
     }
 }
 
 impl HeapProbe<'_> {
-    /// True if the inserter is in progress.
-    fn inserting(&self, t: Tuple<'_>, facts: &PageFacts) -> bool {
-        t.mask() & page::XMIN_FROZEN == 0
-            && matches!(
-                self.rel.storage.txn.status(facts.xid(t.xmin_raw())),
-                txn::XidStatus::InProgress
-            )
-    }
-
-    /// A version with a deleter, one that another transaction is at or that aborted.
-    fn deleting(&self, t: Tuple<'_>, facts: &PageFacts, own_insert: bool) -> Option<RowState> {
-        let xmax = facts.xid(t.xmax_raw());
-        match self.rel.storage.txn.status(xmax) {
-            txn::XidStatus::InProgress => Some(RowState::InProgress(xmax)),
-            txn::XidStatus::Aborted => Some(RowState::Live),
-            // It committed after its fate was asked; an own insertion nobody else can delete.
-            txn::XidStatus::Committed(_) if own_insert => Some(RowState::Live),
-            txn::XidStatus::Committed(_) => None,
+    /// What one version means to a newcomer: nothing if it is gone.
+    fn version(&self, t: Tuple<'_>, facts: &PageFacts) -> Result<Option<RowState>> {
+        let mut now = self.x.snapshot.clone();
+        now.lsn = Lsn::MAX;
+        let mgr = &self.rel.storage.txn;
+        match t.mask() & page::XMIN_FROZEN {
+            page::XMIN_INVALID => return Ok(None),
+            0 => {
+                let xmin = facts.xid(t.xmin_raw());
+                match mgr.sees(&now, xmin)? {
+                    Sees::Yes(_) | Sees::Own => {}
+                    Sees::Aborted => return Ok(None),
+                    Sees::Running | Sees::Later(_) => return Ok(Some(RowState::InProgress(xmin))),
+                }
+            }
+            _ => {}
         }
+        if t.no_deleter() {
+            return Ok(Some(RowState::Live));
+        }
+        let xmax = facts.xid(t.xmax_raw());
+        Ok(match mgr.sees(&now, xmax)? {
+            Sees::Yes(_) | Sees::Own => None,
+            Sees::Aborted => Some(RowState::Live),
+            Sees::Running | Sees::Later(_) => Some(RowState::InProgress(xmax)),
+        })
     }
 }

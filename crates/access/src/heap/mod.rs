@@ -1,8 +1,31 @@
-//! The heap: rows with their versions in slotted pages.
+//! The heap: rows with their versions in slotted pages. README.md draws the bytes and has the
+//! rules of concurrency.
 
 pub mod change;
 pub mod decode;
+mod fetch;
+pub mod log;
+mod modify;
 pub mod page;
 pub mod prune;
 pub mod record;
+mod redo;
+mod rel;
+mod sample;
+mod scan;
+mod vacuum;
+mod visibility;
 pub mod vm;
+
+pub use decode::Decoder;
+pub use fetch::{Found, HeapProbe};
+pub use modify::{IndexUpdates, Outcome, UpdateOptions};
+pub use redo::HeapRedo;
+pub use rel::{AttrSet, HeapDesc, HeapRel, InsertOptions, PruneClock};
+pub use sample::Sample;
+pub use scan::{
+    BitmapPage, HeapScan, ParallelBlocks, RowFilter, ScanOptions, ScanSight, ScanSource,
+    SystemColumns,
+};
+pub use vacuum::{VacuumOptions, VacuumReport};
+pub use visibility::{Sight, Viewer};

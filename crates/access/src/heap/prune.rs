@@ -2,7 +2,7 @@
 //! updates that aborted. Works on a page's bytes and a judge of single tuples.
 
 use super::page::{self, Bytes, Line, MAX_TUPLES, PrunePlan, Tuple};
-use base::BlockNo;
+use base::{BlockNo, Result};
 
 /// What a tuple is to the snapshots that exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,8 +38,8 @@ pub fn plan(
     page: &Bytes,
     block: BlockNo,
     no_indexes: bool,
-    judge: &mut dyn FnMut(Tuple<'_>) -> Fate,
-) -> (PrunePlan, u32) {
+    judge: &mut dyn FnMut(u16, Tuple<'_>) -> Result<Fate>,
+) -> Result<(PrunePlan, u32)> {
     let mut p = Pruner {
         page,
         block,
@@ -52,7 +52,7 @@ pub fn plan(
     let mut hint = 0;
     for off in 1..=n {
         let Some(t) = page::tuple(page, off) else { continue };
-        let fate = judge(t);
+        let fate = judge(off, t)?;
         p.fates[off as usize] = Some(fate);
         if matches!(fate, Fate::RecentlyDead | Fate::Deleting) {
             let xmax = t.xmax_raw();
@@ -77,7 +77,7 @@ pub fn plan(
     }
     p.plan.unused.sort_unstable();
     p.plan.dead.sort_unstable();
-    (p.plan, hint)
+    Ok((p.plan, hint))
 }
 
 impl Pruner<'_> {
@@ -162,14 +162,14 @@ mod tests {
     }
 
     /// Deleters up to 10 are done for all; up to 20 for some; the rest are at work.
-    fn judge(t: Tuple<'_>) -> Fate {
-        match (t.xmin_raw(), t.xmax_raw()) {
+    fn judge(_: u16, t: Tuple<'_>) -> Result<Fate> {
+        Ok(match (t.xmin_raw(), t.xmax_raw()) {
             (99, _) => Fate::Dead,
             (_, 0) => Fate::Live,
             (_, 1..=10) => Fate::Dead,
             (_, 11..=20) => Fate::RecentlyDead,
             _ => Fate::Deleting,
-        }
+        })
     }
 
     #[test]
@@ -185,16 +185,16 @@ mod tests {
         put(&mut p, 7, 3, 8, 8, HOT_UPDATED); // dead, deleted
         put(&mut p, 8, 8, 9, 8, HEAP_ONLY);
         put(&mut p, 9, 3, 30, 9, 0);
-        let (plan, hint) = plan(&p, BlockNo(0), false, &mut judge);
+        let (plan, hint) = plan(&p, BlockNo(0), false, &mut judge).unwrap();
         assert_eq!(plan.redirect, [(1, 3)]);
         assert_eq!(plan.dead, [5, 7]);
         assert_eq!(plan.unused, [2, 6, 8]);
         assert_eq!(hint, 12);
         apply_prune(&mut p, &plan, hint);
         check(&p).unwrap();
-        let (plan, _) = super::plan(&p, BlockNo(0), false, &mut judge);
+        let (plan, _) = super::plan(&p, BlockNo(0), false, &mut judge).unwrap();
         assert!(plan.is_empty());
-        let (plan, _) = super::plan(&p, BlockNo(0), true, &mut judge);
+        let (plan, _) = super::plan(&p, BlockNo(0), true, &mut judge).unwrap();
         assert_eq!(plan.unused, [5, 7]);
     }
 }

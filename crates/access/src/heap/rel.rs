@@ -496,7 +496,7 @@ impl HeapRel {
         };
         let Some(oldest) = worthwhile else { return Ok(()) };
         let horizon = *clock.horizon.get_or_insert_with(|| self.storage.horizon());
-        match self.storage.txn.status(oldest) {
+        match self.storage.txn.status(oldest)? {
             txn::XidStatus::InProgress => return Ok(()),
             txn::XidStatus::Committed(lsn) if lsn > horizon => return Ok(()),
             _ => {}
@@ -532,19 +532,19 @@ impl HeapRel {
         let block = page.block();
         let (mut plan, hint) = prune::plan(page, block, no_indexes, &mut |off, t| {
             let mut bits = 0;
-            let fate = keeper.fate(t, &facts, &mut bits);
+            let fate = keeper.fate(t, &facts, &mut bits)?;
             if bits != 0 {
                 hints.push((off, bits));
             }
-            fate
-        });
+            Ok(fate)
+        })?;
         for (off, bits) in hints {
             if let Some(mut t) = page::tuple_mut(page, off) {
                 t.change_mask(bits, 0);
             }
         }
         if freeze {
-            freeze_plan(page, &facts, &mut keeper, &mut plan);
+            freeze_plan(page, &facts, &mut keeper, &mut plan)?;
         }
         if plan.is_empty() {
             page::set_prune_hint(page, hint);
@@ -564,7 +564,7 @@ fn freeze_plan(
     facts: &super::visibility::PageFacts,
     keeper: &mut super::visibility::Undertaker<'_>,
     plan: &mut page::PrunePlan,
-) {
+) -> Result<()> {
     for off in 1..=page::max_offset(page) {
         let Some(t) = page::tuple(page, off) else { continue };
         if plan.dead.binary_search(&off).is_ok() || plan.unused.binary_search(&off).is_ok() {
@@ -574,9 +574,9 @@ fn freeze_plan(
             continue;
         }
         let mut bits = 0;
-        match keeper.fate(t, facts, &mut bits) {
+        match keeper.fate(t, facts, &mut bits)? {
             prune::Fate::Live => {
-                if !t.frozen() && keeper.inserted_for_all(t, facts) {
+                if !t.frozen() && keeper.inserted_for_all(t, facts)? {
                     plan.freeze_xmin.push(off);
                 }
                 if t.xmax_raw() != 0 {
@@ -584,13 +584,14 @@ fn freeze_plan(
                 }
             }
             prune::Fate::RecentlyDead | prune::Fate::Deleting => {
-                if !t.frozen() && keeper.inserted_for_all(t, facts) {
+                if !t.frozen() && keeper.inserted_for_all(t, facts)? {
                     plan.freeze_xmin.push(off);
                 }
             }
             _ => {}
         }
     }
+    Ok(())
 }
 
 /// Makes a new page of zeros a heap page; true if it was one.

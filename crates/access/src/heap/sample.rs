@@ -5,7 +5,7 @@ use super::prune::Fate;
 use super::rel::HeapRel;
 use super::visibility::{PageFacts, Undertaker};
 use base::{BlockNo, Fork, Result, Tid};
-use txn::Snapshot;
+use txn::{Sees, Snapshot};
 use types::Datum;
 use types::tuple::deform;
 
@@ -65,7 +65,7 @@ impl HeapRel {
     /// Takes `want` rows by chance (fewer if there are fewer). `pause` is called for each page.
     pub fn sample(
         &self,
-        own: &Snapshot,
+        x: &Snapshot,
         want: usize,
         seed: u64,
         pause: &mut dyn FnMut(BlockNo) -> Result<()>,
@@ -97,16 +97,16 @@ impl HeapRel {
                     _ => None,
                 };
                 let Some(t) = t else { continue };
-                let own_xmin = own.is_own(facts.xid(t.xmin_raw()));
-                let live = match keeper.fate(t, &facts, &mut 0) {
+                let own = |raw| Ok(self.storage.txn.sees(x, facts.xid(raw))? == Sees::Own);
+                let live = match keeper.fate(t, &facts, &mut 0)? {
                     Fate::Live => true,
                     Fate::Dead | Fate::RecentlyDead => {
                         out.dead_seen += 1;
                         false
                     }
-                    Fate::Inserting => own_xmin,
+                    Fate::Inserting => own(t.xmin_raw())?,
                     // Somebody else's deletion may fail; the own one counts.
-                    Fate::Deleting => !own.is_own(facts.xid(t.xmax_raw())),
+                    Fate::Deleting => !own(t.xmax_raw())?,
                 };
                 if !live {
                     continue;

@@ -243,7 +243,7 @@ impl HeapScan {
         let mut offsets = std::mem::take(&mut self.spare);
         self.rel.prune_if_worthwhile(&pin, &mut self.prune_horizon)?;
         let latched = pin.read();
-        let latched = self.visible(latched, &mut offsets);
+        let latched = self.visible(latched, &mut offsets)?;
         drop(latched);
         Ok(Current { pin, offsets, done: 0 })
     }
@@ -253,7 +253,7 @@ impl HeapScan {
         let mut offsets = std::mem::take(&mut self.spare);
         self.rel.prune_if_worthwhile(&pin, &mut self.prune_horizon)?;
         let latched = pin.read();
-        let latched = self.visible(latched, &mut offsets);
+        let latched = self.visible(latched, &mut offsets)?;
         let n = offsets.len().min(room);
         self.read_rows(latched, &offsets[..n])?;
         if n == offsets.len() {
@@ -281,7 +281,11 @@ impl HeapScan {
     }
 
     /// Finds the rows of a page that are seen.
-    fn visible<'p>(&mut self, latched: PageRef<'p>, offsets: &mut Vec<u16>) -> PageRef<'p> {
+    fn visible<'p>(
+        &mut self,
+        latched: PageRef<'p>,
+        offsets: &mut Vec<u16>,
+    ) -> Result<PageRef<'p>> {
         offsets.clear();
         let block = latched.block();
         let bytes: &Bytes = &latched;
@@ -294,7 +298,7 @@ impl HeapScan {
             None => None,
         };
         if page::is_new(bytes) {
-            return latched;
+            return Ok(latched);
         }
         let sight = match self.sight {
             ScanSight::Mvcc => Sight::Mvcc(&self.snapshot),
@@ -305,19 +309,19 @@ impl HeapScan {
         let facts = PageFacts::of(bytes);
         if let Some(wanted) = wanted {
             for &root in wanted {
-                let found = viewer.search_chain(bytes, block, root, &facts, &mut hints);
+                let found = viewer.search_chain(bytes, block, root, &facts, &mut hints)?;
                 // Two entries of one row can lead to the same version.
                 if let Some(off) = found.filter(|o| !offsets.contains(o)) {
                     offsets.push(off);
                 }
             }
         } else {
-            visible_offsets(bytes, &viewer, &facts, offsets, &mut hints);
+            visible_offsets(bytes, &viewer, &facts, offsets, &mut hints)?;
         }
         if let Some(filter) = &mut self.filter {
             offsets.retain(|&offset| filter(Tid { block, offset }));
         }
-        set_hints(latched, &hints)
+        Ok(set_hints(latched, &hints))
     }
 
     /// Copies the needed columns of rows out of a latched page.
@@ -355,23 +359,24 @@ pub fn visible_offsets(
     facts: &PageFacts,
     offsets: &mut Vec<u16>,
     hints: &mut Hints,
-) {
+) -> Result<()> {
     let n = page::max_offset(bytes).min(page::MAX_TUPLES as u16);
-    if page::all_visible(bytes) && viewer.trusts_all_visible() {
+    if page::all_visible(bytes) {
         let normal = |off: &u16| matches!(page::line(bytes, *off), page::Line::Normal { .. });
         offsets.extend((1..=n).filter(normal));
-        return;
+        return Ok(());
     }
     for off in 1..=n {
         let Some(t) = page::tuple(bytes, off) else { continue };
         let mut hint = 0;
-        if viewer.sees_tuple(t, facts, &mut hint) {
+        if viewer.sees_tuple(t, facts, &mut hint)? {
             offsets.push(off);
         }
         if hint != 0 {
             hints.push((off, hint));
         }
     }
+    Ok(())
 }
 
 /// System columns of one tuple.

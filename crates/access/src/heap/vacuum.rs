@@ -122,7 +122,7 @@ impl HeapRel {
 
     /// What a page is after pruning: rows that count, rows that some may still see, and the bits
     /// it deserves in the visibility map.
-    fn appraise(&self, page: &PageMut<'_>, horizon: Lsn) -> Appraisal {
+    fn appraise(&self, page: &PageMut<'_>, horizon: Lsn) -> Result<Appraisal> {
         let facts = PageFacts::of(page);
         let mut keeper = Undertaker::new(&self.storage, horizon);
         let mut a = Appraisal { visible: true, frozen: true, ..Appraisal::default() };
@@ -144,10 +144,10 @@ impl HeapRel {
                 },
             };
             a.used = true;
-            match keeper.fate(t, &facts, &mut 0) {
+            match keeper.fate(t, &facts, &mut 0)? {
                 Fate::Live => {
                     a.live += 1;
-                    a.visible &= keeper.inserted_for_all(t, &facts);
+                    a.visible &= keeper.inserted_for_all(t, &facts)?;
                     a.frozen &= t.frozen() && t.xmax_raw() == 0;
                     // A deleter that aborted leaves its mark until it is cleared.
                     a.visible &= t.no_deleter();
@@ -163,7 +163,7 @@ impl HeapRel {
                 Fate::Dead => a.visible = false,
             }
         }
-        a
+        Ok(a)
     }
 }
 
@@ -251,7 +251,7 @@ impl Vacuum<'_, '_> {
         let before = count_normal(page);
         let plan = self.rel.prune_below(page, self.horizon, true, no_indexes)?;
         self.count(&plan, before - count_normal(page).min(before));
-        let a = self.rel.appraise(page, self.horizon);
+        let a = self.rel.appraise(page, self.horizon)?;
         self.live_seen += a.live;
         self.report.recently_dead += a.recently_dead;
         if a.used {
@@ -317,7 +317,7 @@ impl Vacuum<'_, '_> {
             let touched = Touched::new(0, &mut page);
             rel.log(record::PRUNE, Xid::INVALID, &main, touched, None);
         }
-        let a = rel.appraise(&page, self.horizon);
+        let a = rel.appraise(&page, self.horizon)?;
         if a.bits() != 0 {
             self.report.new_all_visible += 1;
             rel.set_visible(&mut page, a.bits())?;

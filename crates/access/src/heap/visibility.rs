@@ -4,9 +4,10 @@
 use super::page::{self, Bytes, Tuple};
 use super::prune::Fate;
 use crate::Storage;
-use base::{BlockNo, CommandId, Lsn, Tid, Xid};
+use base::{BlockNo, CommandId, Lsn, Result, Tid, Xid};
+use std::borrow::Cow;
 use std::cell::Cell;
-use txn::{Snapshot, XidStatus};
+use txn::{Sees, Snapshot, XidStatus};
 
 /// Which versions a reader wants.
 #[derive(Clone, Copy)]
@@ -29,30 +30,22 @@ pub type Hints = Vec<(u16, u16)>;
 pub struct Viewer<'a> {
     storage: &'a Storage,
     sight: Sight<'a>,
-    memo: [Cell<(Xid, XidStatus)>; 2],
+    snapshot: Option<Cow<'a, Snapshot>>,
+    memo: [Cell<(Xid, Sees)>; 2],
     flushed: Cell<Lsn>,
-}
-
-/// What a transaction's fate means to a viewer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
-    Yes,
-    No,
-    /// In progress.
-    Pending,
-    Aborted,
 }
 
 impl<'a> Viewer<'a> {
     /// A reader with this sight.
     pub fn new(storage: &'a Storage, sight: Sight<'a>) -> Viewer<'a> {
-        let none = (Xid::INVALID, XidStatus::Aborted);
-        Viewer {
-            storage,
-            sight,
-            memo: [Cell::new(none), Cell::new(none)],
-            flushed: Cell::new(Lsn::INVALID),
-        }
+        let snapshot = match sight {
+            Sight::Mvcc(s) => Some(Cow::Borrowed(s)),
+            Sight::Now(s) => Some(Cow::Owned(as_of_now(s))),
+            Sight::NotAborted | Sight::Any => None,
+        };
+        let none = (Xid::INVALID, Sees::Aborted);
+        let memo = [Cell::new(none), Cell::new(none)];
+        Viewer { storage, sight, snapshot, memo, flushed: Cell::new(Lsn::INVALID) }
     }
 
     /// The reader that sees what the snapshot sees.
@@ -65,24 +58,6 @@ impl<'a> Viewer<'a> {
         self.sight
     }
 
-    /// True if every tuple of an all-visible page is seen.
-    pub fn trusts_all_visible(&self) -> bool {
-        true
-    }
-
-    /// What became of a transaction; what is final is remembered.
-    fn status(&self, slot: usize, xid: Xid) -> XidStatus {
-        let (known, status) = self.memo[slot].get();
-        if known == xid {
-            return status;
-        }
-        let status = self.storage.txn.status(xid);
-        if !matches!(status, XidStatus::InProgress) {
-            self.memo[slot].set((xid, status));
-        }
-        status
-    }
-
     /// True if a hint about a commit at `lsn` may be set in a page whose LSN is `page_lsn`.
     fn may_hint(&self, lsn: Lsn, page_lsn: Lsn) -> bool {
         if lsn <= page_lsn || lsn <= self.flushed.get() {
@@ -92,84 +67,90 @@ impl<'a> Viewer<'a> {
         lsn <= self.flushed.get()
     }
 
-    /// Whether the viewer sees what `xid` did. `known` says that a hint bit tells it committed.
-    fn sees(&self, slot: usize, xid: Xid, known: bool, page: &PageFacts, hint: &mut u16) -> Seen {
-        let (committed, aborted) = match slot {
-            0 => (page::XMIN_COMMITTED, page::XMIN_INVALID),
-            _ => (page::XMAX_COMMITTED, page::XMAX_INVALID),
-        };
-        let snapshot = match self.sight {
-            Sight::Mvcc(s) => Some(s),
-            _ => None,
-        };
-        if known {
-            match snapshot {
-                None => return Seen::Yes,
-                Some(s) if s.surely_sees(xid) => return Seen::Yes,
-                _ => {}
-            }
+    /// What the viewer makes of `xid`, an inserter (`slot` 0) or a deleter (1). `known` says
+    /// that a hint bit tells it committed.
+    #[inline]
+    fn sees(
+        &self,
+        snapshot: &Snapshot,
+        slot: usize,
+        xid: Xid,
+        known: bool,
+        page: &PageFacts,
+        hint: &mut u16,
+    ) -> Result<Sees> {
+        if known && xid < snapshot.floor {
+            return Ok(Sees::Yes(Lsn::INVALID));
         }
-        match self.status(slot, xid) {
-            XidStatus::InProgress => Seen::Pending,
-            XidStatus::Aborted => {
-                *hint |= aborted;
-                Seen::Aborted
+        let (memo, seen) = self.memo[slot].get();
+        let seen = if memo == xid {
+            seen
+        } else {
+            let seen = self.storage.txn.sees(snapshot, xid)?;
+            if !matches!(seen, Sees::Own | Sees::Running) {
+                self.memo[slot].set((xid, seen));
             }
-            XidStatus::Committed(lsn) => {
-                if !known && self.may_hint(lsn, page.lsn) {
-                    *hint |= committed;
-                }
-                match snapshot {
-                    Some(s) if lsn > s.lsn => Seen::No,
-                    _ => Seen::Yes,
-                }
+            seen
+        };
+        match seen {
+            Sees::Yes(lsn) if !known && self.may_hint(lsn, page.lsn) => {
+                *hint |= if slot == 0 { page::XMIN_COMMITTED } else { page::XMAX_COMMITTED };
             }
+            Sees::Aborted => {
+                *hint |= if slot == 0 { page::XMIN_INVALID } else { page::XMAX_INVALID };
+            }
+            _ => {}
         }
+        Ok(seen)
     }
 
     /// True if the viewer sees this version; what was learnt is added to `hint`.
-    pub fn sees_tuple(&self, t: Tuple<'_>, page: &PageFacts, hint: &mut u16) -> bool {
-        let (own, curcid) = match self.sight {
-            Sight::Any => return true,
-            Sight::NotAborted => return self.not_aborted(t, page, hint),
-            Sight::Mvcc(s) => (s, s.curcid),
-            Sight::Now(s) => (s, CommandId(u32::MAX)),
+    #[inline]
+    pub fn sees_tuple(&self, t: Tuple<'_>, page: &PageFacts, hint: &mut u16) -> Result<bool> {
+        let Some(snapshot) = self.snapshot.as_deref() else {
+            return self.not_aborted(t);
         };
         let mask = t.mask();
         match mask & page::XMIN_FROZEN {
             page::XMIN_FROZEN => {}
-            page::XMIN_INVALID => return false,
+            page::XMIN_INVALID => return Ok(false),
             known => {
                 let xmin = page.xid(t.xmin_raw());
-                if known == 0 && own.is_own(xmin) {
-                    if cmin(t, own) >= curcid {
-                        return false;
-                    }
-                } else if self.sees(0, xmin, known != 0, page, hint) != Seen::Yes {
-                    return false;
+                match self.sees(snapshot, 0, xmin, known != 0, page, hint)? {
+                    Sees::Yes(_) => {}
+                    Sees::Own if cmin(t, snapshot) < snapshot.curcid => {}
+                    _ => return Ok(false),
                 }
             }
         }
         if t.no_deleter() {
-            return true;
+            return Ok(true);
         }
         let xmax = page.xid(t.xmax_raw());
-        if own.is_own(xmax) {
-            return cmax(t, own) >= curcid;
-        }
-        self.sees(1, xmax, mask & page::XMAX_COMMITTED != 0, page, hint) != Seen::Yes
+        let known = mask & page::XMAX_COMMITTED != 0;
+        Ok(match self.sees(snapshot, 1, xmax, known, page, hint)? {
+            Sees::Yes(_) => false,
+            Sees::Own => cmax(t, snapshot) >= snapshot.curcid,
+            _ => true,
+        })
     }
 
-    fn not_aborted(&self, t: Tuple<'_>, page: &PageFacts, hint: &mut u16) -> bool {
-        match t.mask() & page::XMIN_FROZEN {
-            0 => self.sees(0, page.xid(t.xmin_raw()), false, page, hint) != Seen::Aborted,
+    fn not_aborted(&self, t: Tuple<'_>) -> Result<bool> {
+        if matches!(self.sight, Sight::Any) {
+            return Ok(true);
+        }
+        Ok(match t.mask() & page::XMIN_FROZEN {
+            // A stored value's chunks were inserted by whoever inserted the row that was seen,
+            // or before: only what was taken back is out.
+            0 => t.xmin_raw() != 0,
             page::XMIN_INVALID => false,
             _ => true,
-        }
+        })
     }
 
     /// Finds the version of the row at `root` (a line pointer that an index entry names) that the
     /// viewer sees, going along its HOT chain.
+    #[inline]
     pub fn search_chain(
         &self,
         bytes: &Bytes,
@@ -177,20 +158,27 @@ impl<'a> Viewer<'a> {
         root: u16,
         page: &PageFacts,
         hints: &mut Hints,
-    ) -> Option<u16> {
+    ) -> Result<Option<u16>> {
         let mut walk = Chain::new(block, root);
         while let Some((off, t)) = walk.next(bytes) {
             let mut hint = 0;
-            let seen = self.sees_tuple(t, page, &mut hint);
+            let seen = self.sees_tuple(t, page, &mut hint)?;
             if hint != 0 {
                 hints.push((off, hint));
             }
             if seen {
-                return Some(off);
+                return Ok(Some(off));
             }
         }
-        None
+        Ok(None)
     }
+}
+
+/// The same transaction's view of what is committed now, and of all it did itself.
+fn as_of_now(s: &Snapshot) -> Snapshot {
+    let mut now = s.with_curcid(CommandId(u32::MAX));
+    now.lsn = Lsn::MAX;
+    now
 }
 
 /// Goes along the HOT chain from a line pointer.
@@ -304,40 +292,36 @@ pub fn standing(
     t: Tuple<'_>,
     tid: Tid,
     page: &PageFacts,
-) -> Standing {
+) -> Result<Standing> {
+    let now = as_of_now(own);
     let mask = t.mask();
     match mask & page::XMIN_FROZEN {
-        page::XMIN_INVALID => return Standing::Invisible,
-        0 => {
-            let xmin = page.xid(t.xmin_raw());
-            if own.is_own(xmin) {
-                if cmin(t, own) >= own.curcid {
-                    return Standing::Invisible;
-                }
-            } else if !matches!(storage.txn.status(xmin), XidStatus::Committed(_)) {
-                return Standing::Invisible;
-            }
-        }
+        page::XMIN_INVALID => return Ok(Standing::Invisible),
+        0 => match storage.txn.sees(&now, page.xid(t.xmin_raw()))? {
+            Sees::Yes(_) => {}
+            Sees::Own if cmin(t, own) < own.curcid => {}
+            _ => return Ok(Standing::Invisible),
+        },
         _ => {}
     }
     if t.no_deleter() {
-        return Standing::Free;
+        return Ok(Standing::Free);
     }
     let xmax = page.xid(t.xmax_raw());
-    if own.is_own(xmax) {
-        let cmax = cmax(t, own);
-        return if cmax >= own.curcid { Standing::SelfModified(cmax) } else { Standing::Invisible };
-    }
     let next = t.ctid();
-    match storage.txn.status(xmax) {
-        XidStatus::InProgress => {
+    Ok(match storage.txn.sees(&now, xmax)? {
+        Sees::Own => match cmax(t, own) {
+            cmax if cmax >= own.curcid => Standing::SelfModified(cmax),
+            _ => Standing::Invisible,
+        },
+        Sees::Running | Sees::Later(_) => {
             Standing::Busy { xid: xmax, keys: t.mask2() & page::KEYS_UPDATED != 0, next }
         }
-        XidStatus::Aborted => Standing::Free,
-        XidStatus::Committed(_) if next.block.0 == page::MOVED_BLOCK => Standing::Moved,
-        XidStatus::Committed(_) if next == tid => Standing::Deleted,
-        XidStatus::Committed(_) => Standing::Updated(next),
-    }
+        Sees::Aborted => Standing::Free,
+        Sees::Yes(_) if next.block.0 == page::MOVED_BLOCK => Standing::Moved,
+        Sees::Yes(_) if next == tid => Standing::Deleted,
+        Sees::Yes(_) => Standing::Updated(next),
+    })
 }
 
 /// Judges tuples for pruning and vacuum: whether anybody could still see them.
@@ -356,28 +340,27 @@ impl<'a> Undertaker<'a> {
         Undertaker { storage, horizon, memo: [none; 2], flushed: storage.wal.flushed() }
     }
 
-    fn status(&mut self, slot: usize, xid: Xid) -> XidStatus {
+    fn status(&mut self, slot: usize, xid: Xid) -> Result<XidStatus> {
         if self.memo[slot].0 == xid {
-            return self.memo[slot].1;
+            return Ok(self.memo[slot].1);
         }
-        let status = self.storage.txn.status(xid);
+        let status = self.storage.txn.status(xid)?;
         if !matches!(status, XidStatus::InProgress) {
             self.memo[slot] = (xid, status);
         }
-        status
+        Ok(status)
     }
 
     /// What the tuple is to all, and hint bits.
-    pub fn fate(&mut self, t: Tuple<'_>, page: &PageFacts, hint: &mut u16) -> Fate {
-        let mask = t.mask();
-        match mask & page::XMIN_FROZEN {
-            page::XMIN_INVALID => return Fate::Dead,
-            0 => match self.status(0, page.xid(t.xmin_raw())) {
-                XidStatus::InProgress if t.no_deleter() => return Fate::Inserting,
-                XidStatus::InProgress => return Fate::Deleting,
+    pub fn fate(&mut self, t: Tuple<'_>, page: &PageFacts, hint: &mut u16) -> Result<Fate> {
+        match t.mask() & page::XMIN_FROZEN {
+            page::XMIN_INVALID => return Ok(Fate::Dead),
+            0 => match self.status(0, page.xid(t.xmin_raw()))? {
+                XidStatus::InProgress if t.no_deleter() => return Ok(Fate::Inserting),
+                XidStatus::InProgress => return Ok(Fate::Deleting),
                 XidStatus::Aborted => {
                     *hint |= page::XMIN_INVALID;
-                    return Fate::Dead;
+                    return Ok(Fate::Dead);
                 }
                 XidStatus::Committed(lsn) => {
                     if lsn <= self.flushed || lsn <= page.lsn {
@@ -388,9 +371,9 @@ impl<'a> Undertaker<'a> {
             _ => {}
         }
         if t.no_deleter() {
-            return Fate::Live;
+            return Ok(Fate::Live);
         }
-        match self.status(1, page.xid(t.xmax_raw())) {
+        Ok(match self.status(1, page.xid(t.xmax_raw()))? {
             XidStatus::InProgress => Fate::Deleting,
             XidStatus::Aborted => {
                 *hint |= page::XMAX_INVALID;
@@ -404,15 +387,15 @@ impl<'a> Undertaker<'a> {
                 // comes after the commit record in the log.
                 if lsn <= self.horizon { Fate::Dead } else { Fate::RecentlyDead }
             }
-        }
+        })
     }
 
     /// True if every snapshot, now and later, sees what the tuple's inserter did.
-    pub fn inserted_for_all(&mut self, t: Tuple<'_>, page: &PageFacts) -> bool {
+    pub fn inserted_for_all(&mut self, t: Tuple<'_>, page: &PageFacts) -> Result<bool> {
         if t.frozen() {
-            return true;
+            return Ok(true);
         }
-        let status = self.status(0, page.xid(t.xmin_raw()));
-        matches!(status, XidStatus::Committed(lsn) if lsn <= self.horizon)
+        let status = self.status(0, page.xid(t.xmin_raw()))?;
+        Ok(matches!(status, XidStatus::Committed(lsn) if lsn <= self.horizon))
     }
 }
