@@ -10,24 +10,41 @@
 pub mod btree;
 pub mod heap;
 pub mod index;
+pub mod sequence;
 pub mod toast;
 
 use base::{Lsn, Result};
 use std::sync::Arc;
 
-/// What everything here needs: the page cache and the log (transactions follow).
+/// What everything here needs: page cache, log and transactions.
 pub struct Storage {
     /// The page cache.
     pub pool: Arc<buffer::BufferPool>,
     /// The log.
     pub wal: Arc<wal::Wal>,
+    /// Transactions.
+    pub txn: Arc<txn::TxnManager>,
 }
 
 impl Storage {
-    /// The oldest position that some snapshot may be at.
-    pub fn oldest_visible_lsn(&self) -> Lsn {
-        if cfg!(test) { Lsn::MAX } else { Lsn::INVALID }
+    /// What is committed up to here every snapshot sees, now and later: no snapshot is older.
+    pub fn horizon(&self) -> Lsn {
+        self.txn.horizon().lsn
     }
+
+    /// A position that no snapshot is older than, perhaps a little behind [`Storage::horizon`].
+    pub fn oldest_visible_lsn(&self) -> Lsn {
+        self.txn.horizon_cached().lsn
+    }
+}
+
+/// Who changes rows: the transaction, and what its statement sees.
+#[derive(Clone, Copy)]
+pub struct ExecTxn<'a> {
+    /// The transaction.
+    pub txn: &'a txn::Txn,
+    /// The statement's snapshot; its command id marks the changes.
+    pub snapshot: &'a txn::Snapshot,
 }
 
 /// The log as the page cache sees it.

@@ -170,7 +170,8 @@ impl Sequence {
 
     /// The row.
     pub fn read(&self) -> Result<SequenceRow> {
-        read_row(&self.page()?)
+        let page = self.page()?;
+        read_row(&page)
     }
 
     /// Takes the next value and `cache - 1` more. `name` is for messages.

@@ -4,6 +4,7 @@
 pub mod change;
 pub mod decode;
 mod fetch;
+mod locks;
 pub mod log;
 mod modify;
 pub mod page;

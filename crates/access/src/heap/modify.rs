@@ -10,7 +10,7 @@ use crate::ExecTxn;
 use base::{CommandId, Fork, Result, Tid, Xid, bail};
 use buffer::{PageMut, Pin};
 use std::ops::Range;
-use txn::{RowLockMode, WaitPolicy};
+use txn::{RowStrength, Sees, Wait};
 use types::Datum;
 use types::tuple::{ToastPointer, attr_ranges};
 use wal::Rmgr;
@@ -46,13 +46,16 @@ pub enum Outcome {
 }
 
 /// How an update is to be made.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub struct UpdateOptions<'a> {
     /// Columns whose values are the old version's: what is stored apart is not stored again.
     pub unchanged: Option<&'a AttrSet>,
     /// What to do if somebody is at the row.
-    pub wait: WaitPolicy,
+    pub wait: Wait,
 }
+
+/// The latch of the tuple's page, and that of another.
+type Latches<'p> = (PageMut<'p>, Option<PageMut<'p>>);
 
 /// Where an attempt stands after looking at the tuple.
 enum Step {
@@ -62,6 +65,18 @@ enum Step {
     Again,
     /// That is it.
     Stop(Outcome),
+}
+
+/// How an attempt to update ended.
+enum Attempt {
+    /// Somebody was waited for, or the page changed.
+    Again,
+    /// Keys change, so look again with the stronger lock.
+    Stronger,
+    /// The new version needs another page.
+    NoRoom,
+    /// That is it, with the toast pointers of the old version.
+    Stop(Outcome, Vec<Vec<u8>>),
 }
 
 /// What an update changes, as far as indexes and locks care.
@@ -100,7 +115,7 @@ impl HeapRel {
         if long {
             // Long values are stored apart before the page is latched for good. The lock keeps
             // the row as it is meanwhile, so that they are not stored for nothing.
-            match self.lock_row(x, tid, RowLockMode::NoKeyUpdate, options.wait)? {
+            match self.lock_row(x, tid, RowStrength::NoKeyUpdate, options.wait)? {
                 Outcome::Done(..) => {}
                 other => return Ok(other),
             }
@@ -194,39 +209,36 @@ impl HeapRel {
         })
     }
 
-    /// Looks at the tuple under the exclusive latch. May let the latch go and wait: then the
-    /// page comes back as None.
+    /// Looks at the tuple under the exclusive latch. If it is free the latches come back, that
+    /// of another page too; else they are let go before anybody is waited for.
     fn look<'p>(
         &self,
         x: &ExecTxn<'_>,
         page: PageMut<'p>,
         tid: Tid,
-        mode: RowLockMode,
-        wait: WaitPolicy,
-    ) -> Result<(Step, Option<PageMut<'p>>)> {
+        mode: RowStrength,
+        wait: Wait,
+        other: Option<PageMut<'p>>,
+    ) -> Result<(Step, Option<Latches<'p>>)> {
         let facts = PageFacts::of(&page);
         let Some(t) = page::tuple(&page, tid.offset) else {
             return Ok((Step::Stop(Outcome::Invisible), None));
         };
-        let locks = self.storage.txn.row_locks();
-        match standing(&self.storage, x.snapshot, t, tid, &facts) {
+        let done = match standing(&self.storage, x.snapshot, t, tid, &facts)? {
             Standing::Free => {
-                if !locks.conflicts(x.txn, self.about.file, tid, mode) {
-                    return Ok((Step::Free, Some(page)));
+                if !self.row_conflicts(x, tid, mode) {
+                    return Ok((Step::Free, Some((page, other))));
                 }
-                drop(page);
-                if !locks.lock(x.txn, self.about.file, self.oid(), tid, mode, wait)? {
-                    return Ok((Step::Stop(Outcome::WouldBlock), None));
-                }
-                Ok((Step::Again, None))
+                drop((page, other));
+                self.row_lock(x, tid, mode, wait)?
             }
             Standing::Busy { xid, .. } => {
-                drop(page);
-                let done = self.wait_turn(x, tid, mode, wait, xid)?;
-                Ok((if done { Step::Again } else { Step::Stop(Outcome::WouldBlock) }, None))
+                drop((page, other));
+                self.wait_turn(x, tid, mode, wait, xid)?
             }
-            other => Ok((Step::Stop(stop(other)), None)),
-        }
+            other => return Ok((Step::Stop(stop(other)), None)),
+        };
+        Ok((if done { Step::Again } else { Step::Stop(Outcome::WouldBlock) }, None))
     }
 
     /// Queues for the row, then waits for the transaction that is at it. False if the caller
@@ -235,18 +247,17 @@ impl HeapRel {
         &self,
         x: &ExecTxn<'_>,
         tid: Tid,
-        mode: RowLockMode,
-        wait: WaitPolicy,
+        mode: RowStrength,
+        wait: Wait,
         xid: Xid,
     ) -> Result<bool> {
-        let locks = self.storage.txn.row_locks();
-        if wait != WaitPolicy::Wait {
+        if wait != Wait::Block {
             return Ok(false);
         }
-        if !locks.lock(x.txn, self.about.file, self.oid(), tid, mode, wait)? {
+        if !self.row_lock(x, tid, mode, wait)? {
             return Ok(false);
         }
-        self.storage.txn.wait_for_xid(x.txn, xid)?;
+        self.wait_for_xid(x, tid, xid)?;
         Ok(true)
     }
 
@@ -256,67 +267,91 @@ impl HeapRel {
         &self,
         u: &mut Update<'_, '_>,
         pin: &Pin,
-        wait: WaitPolicy,
+        wait: Wait,
     ) -> Result<(Outcome, Vec<Vec<u8>>)> {
         let mut other: Option<Pin> = None;
         // Until the old version was seen nobody knows whether keys change; the weaker mode does
         // for the first look, and the stronger one is checked before anything is marked.
-        let mut mode = RowLockMode::NoKeyUpdate;
+        let mut mode = RowStrength::NoKeyUpdate;
         loop {
-            let (page, mut elsewhere) = latch_both(pin, other.as_ref());
-            let (step, page) = self.look(u.x, page, u.tid, mode, wait)?;
-            match step {
-                Step::Again => continue,
-                Step::Stop(outcome) => return Ok((outcome, Vec::new())),
-                Step::Free => {}
-            }
-            let Some(mut page) = page else { continue };
-            let Some(old) = page::tuple(&page, u.tid.offset) else { continue };
-            u.differs = self.differences(old, &u.row)?;
-            if u.differs.keys && mode != RowLockMode::Update {
-                mode = RowLockMode::Update;
-                continue;
-            }
-            let pointers = self.pointers(old)?;
-            let need = page::align8(u.row.len());
-            if elsewhere.is_none() {
-                if page::free_space(&page) < need {
-                    self.prune(&mut page, false, false)?;
-                }
-                if page::free_space(&page) < need || !self.fit_xid(&mut page, u.xid)? {
-                    page::change_flags(&mut page, page::PAGE_FULL, 0);
-                    drop(page);
+            match self.try_update(u, pin, other.as_ref(), mode, wait)? {
+                Attempt::Again => {}
+                Attempt::Stronger => mode = RowStrength::Update,
+                Attempt::NoRoom => {
                     let found = self.page_with_room(u.row.len(), u.xid)?;
-                    other = (found.block() != u.tid.block).then(|| found.into_pin());
-                    continue;
+                    let same = found.block() == u.tid.block;
+                    let found = found.into_pin();
+                    other = (!same).then_some(found);
                 }
-                let outcome = self.update_in_page(u, &mut page)?;
-                return Ok((outcome, pointers));
-            }
-            if let Some(target) = &mut elsewhere {
-                let room = page::is_new(target) || page::free_space(target) >= need;
-                if !room || !self.fit_xid(&mut page, u.xid)? || !self.fit_xid(target, u.xid)? {
-                    drop((page, elsewhere));
-                    let found = self.page_with_room(u.row.len(), u.xid)?;
-                    other = (found.block() != u.tid.block).then(|| found.into_pin());
-                    continue;
-                }
-                let outcome = self.update_across(u, &mut page, target)?;
-                return Ok((outcome, pointers));
+                Attempt::Stop(outcome, pointers) => return Ok((outcome, pointers)),
             }
         }
     }
 
+    /// One attempt, with the old version's page and perhaps another latched.
+    fn try_update(
+        &self,
+        u: &mut Update<'_, '_>,
+        pin: &Pin,
+        other: Option<&Pin>,
+        mode: RowStrength,
+        wait: Wait,
+    ) -> Result<Attempt> {
+        let (page, elsewhere) = latch_both(pin, other);
+        let (step, page) = self.look(u.x, page, u.tid, mode, wait, elsewhere)?;
+        match step {
+            Step::Again => return Ok(Attempt::Again),
+            Step::Stop(outcome) => return Ok(Attempt::Stop(outcome, Vec::new())),
+            Step::Free => {}
+        }
+        let Some((mut page, elsewhere)) = page else { return Ok(Attempt::Again) };
+        let Some(old) = page::tuple(&page, u.tid.offset) else { return Ok(Attempt::Again) };
+        u.differs = self.differences(old, &u.row)?;
+        if u.differs.keys && mode != RowStrength::Update {
+            return Ok(Attempt::Stronger);
+        }
+        let pointers = self.pointers(old)?;
+        let need = page::align8(u.row.len());
+        if !self.fit_xid(&mut page, u.xid)? {
+            bail!(INTERNAL_ERROR, "transaction id {} does not fit page {}", u.xid, u.tid.block);
+        }
+        let outcome = match elsewhere {
+            None => {
+                if page::free_space(&page) < need {
+                    self.prune(&mut page, false, false)?;
+                }
+                if page::free_space(&page) < need {
+                    page::change_flags(&mut page, page::PAGE_FULL, 0);
+                    return Ok(Attempt::NoRoom);
+                }
+                self.update_in_page(u, &mut page)?
+            }
+            Some(mut target) => {
+                let room = page::is_new(&target) || page::free_space(&target) >= need;
+                if !room || !self.fit_xid(&mut target, u.xid)? {
+                    return Ok(Attempt::NoRoom);
+                }
+                self.update_across(u, &mut page, &mut target)?
+            }
+        };
+        Ok(Attempt::Stop(outcome, pointers))
+    }
+
     /// Command id for the deleter's mark, and whether it is a combo.
-    fn deleter_cid(&self, x: &ExecTxn<'_>, t: Tuple<'_>, facts: &PageFacts) -> (u32, bool) {
+    fn deleter_cid(
+        &self,
+        x: &ExecTxn<'_>,
+        t: Tuple<'_>,
+        facts: &PageFacts,
+    ) -> Result<(u32, bool)> {
         let curcid = x.snapshot.curcid;
         let own = t.mask() & page::XMIN_COMMITTED == 0
-            && x.snapshot.is_own(facts.xid(t.xmin_raw()));
+            && self.storage.txn.sees(x.snapshot, facts.xid(t.xmin_raw()))? == Sees::Own;
         if !own {
-            return (curcid.0, false);
+            return Ok((curcid.0, false));
         }
         let cmin = cmin(t, x.snapshot);
-        (x.snapshot.make_combo(cmin, curcid), true)
+        Ok((x.snapshot.make_combo(cmin, curcid), true))
     }
 
     fn old_version(
@@ -330,7 +365,7 @@ impl HeapRel {
         let Some(t) = page::tuple(page, u.tid.offset) else {
             bail!(INTERNAL_ERROR, "tuple {} is gone", u.tid);
         };
-        let cid = self.deleter_cid(u.x, t, &facts);
+        let cid = self.deleter_cid(u.x, t, &facts)?;
         let xmax = encode(page, u.xid)?;
         Ok(OldVersion { xmax, cid, keys: u.differs.keys, hot, next })
     }
@@ -351,7 +386,7 @@ impl HeapRel {
             bail!(INTERNAL_ERROR, "failed to add tuple to page");
         }
         mark_old(page, u.tid.offset, old);
-        self.storage.txn.row_locks().copy(self.about.file, u.tid, tid);
+        self.copy_row_locks(u.tid, tid);
 
         let flags = record::SHARED
             | if hot { record::HOT } else { 0 }
@@ -403,7 +438,7 @@ impl HeapRel {
             bail!(INTERNAL_ERROR, "failed to add tuple to page");
         }
         mark_old(page, u.tid.offset, old);
-        self.storage.txn.row_locks().copy(self.about.file, u.tid, tid);
+        self.copy_row_locks(u.tid, tid);
 
         let flags = if u.differs.keys { record::KEYS } else { 0 }
             | if init { record::INIT } else { 0 }
@@ -432,26 +467,27 @@ impl HeapRel {
         &self,
         x: &ExecTxn<'_>,
         tid: Tid,
-        wait: WaitPolicy,
+        wait: Wait,
         moved: bool,
     ) -> Result<Outcome> {
         let xid = x.txn.xid()?;
         let pin = self.files.read(Fork::Main, tid.block)?;
         let pointers = loop {
-            let (step, page) = self.look(x, pin.write(), tid, RowLockMode::Update, wait)?;
+            let strength = RowStrength::Update;
+            let (step, page) = self.look(x, pin.write(), tid, strength, wait, None)?;
             match step {
                 Step::Again => continue,
                 Step::Stop(outcome) => return Ok(outcome),
                 Step::Free => {}
             }
-            let Some(mut page) = page else { continue };
+            let Some((mut page, _)) = page else { continue };
             if !self.fit_xid(&mut page, xid)? {
                 bail!(INTERNAL_ERROR, "transaction id {xid} does not fit page {}", tid.block);
             }
             let facts = PageFacts::of(&page);
             let Some(t) = page::tuple(&page, tid.offset) else { continue };
             let pointers = self.pointers(t)?;
-            let cid = self.deleter_cid(x, t, &facts);
+            let cid = self.deleter_cid(x, t, &facts)?;
             let mut cleared = self.clear_visible(&mut page)?;
             let block = if moved { base::BlockNo(page::MOVED_BLOCK) } else { tid.block };
             let next = Tid { block, offset: tid.offset };
@@ -475,8 +511,13 @@ impl HeapRel {
         let xid = x.txn.xid()?;
         let mut page = self.files.read_exclusive(Fork::Main, tid.block)?;
         let facts = PageFacts::of(&page);
-        let own = page::tuple(&page, tid.offset)
-            .is_some_and(|t| t.no_deleter() && x.snapshot.is_own(facts.xid(t.xmin_raw())));
+        let own = match page::tuple(&page, tid.offset) {
+            Some(t) => {
+                let xmin = facts.xid(t.xmin_raw());
+                t.no_deleter() && self.storage.txn.sees(x.snapshot, xmin)? == Sees::Own
+            }
+            None => false,
+        };
         if !own {
             bail!(INTERNAL_ERROR, "cannot take back tuple {tid} of another transaction");
         }
@@ -496,31 +537,30 @@ impl HeapRel {
         &self,
         x: &ExecTxn<'_>,
         tid: Tid,
-        mode: RowLockMode,
-        wait: WaitPolicy,
+        mode: RowStrength,
+        wait: Wait,
     ) -> Result<Outcome> {
         // Waiting for transactions needs an own one to be waited for: the lock has a holder.
         x.txn.xid()?;
         let pin = self.files.read(Fork::Main, tid.block)?;
-        let locks = self.storage.txn.row_locks();
         loop {
             let page = pin.read();
             let facts = PageFacts::of(&page);
             let Some(t) = page::tuple(&page, tid.offset) else { return Ok(Outcome::Invisible) };
-            match standing(&self.storage, x.snapshot, t, tid, &facts) {
+            match standing(&self.storage, x.snapshot, t, tid, &facts)? {
                 Standing::Free => {
-                    if locks.try_lock(x.txn, self.about.file, tid, mode)? {
+                    if self.try_row_lock(x, tid, mode)? {
                         return Ok(Outcome::Done(tid, IndexUpdates::None));
                     }
                     drop(page);
-                    if !locks.lock(x.txn, self.about.file, self.oid(), tid, mode, wait)? {
+                    if !self.row_lock(x, tid, mode, wait)? {
                         return Ok(Outcome::WouldBlock);
                     }
                 }
-                Standing::Busy { keys: false, next, .. } if mode == RowLockMode::KeyShare => {
-                    if !locks.try_lock(x.txn, self.about.file, tid, mode)? {
+                Standing::Busy { keys: false, next, .. } if mode == RowStrength::KeyShare => {
+                    if !self.try_row_lock(x, tid, mode)? {
                         drop(page);
-                        if !locks.lock(x.txn, self.about.file, self.oid(), tid, mode, wait)? {
+                        if !self.row_lock(x, tid, mode, wait)? {
                             return Ok(Outcome::WouldBlock);
                         }
                         continue;
@@ -550,10 +590,9 @@ impl HeapRel {
         x: &ExecTxn<'_>,
         mut tid: Tid,
         mut prior: Xid,
-        wait: WaitPolicy,
+        wait: Wait,
     ) -> Result<bool> {
-        let locks = self.storage.txn.row_locks();
-        let mode = RowLockMode::KeyShare;
+        let mode = RowStrength::KeyShare;
         loop {
             let page = self.files.read_shared(Fork::Main, tid.block)?;
             let facts = PageFacts::of(&page);
@@ -570,9 +609,9 @@ impl HeapRel {
                 }
                 continue;
             }
-            if !locks.try_lock(x.txn, self.about.file, tid, mode)? {
+            if !self.try_row_lock(x, tid, mode)? {
                 drop(page);
-                if !locks.lock(x.txn, self.about.file, self.oid(), tid, mode, wait)? {
+                if !self.row_lock(x, tid, mode, wait)? {
                     return Ok(false);
                 }
                 continue;
@@ -591,8 +630,8 @@ impl HeapRel {
         &self,
         x: &ExecTxn<'_>,
         tid: Tid,
-        mode: RowLockMode,
-        wait: WaitPolicy,
+        mode: RowStrength,
+        wait: Wait,
     ) -> Result<Outcome> {
         let mut at = tid;
         loop {

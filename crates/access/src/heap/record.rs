@@ -22,6 +22,9 @@ pub const VISIBLE: u8 = 0x50;
 /// A page's base of transaction ids was moved.
 pub const REBASE: u8 = 0x60;
 
+/// Pages at the end were given back: block 0 is the map's page, if there is one.
+pub const TRUNCATE: u8 = 0x70;
+
 /// Flag: block 0 starts from nothing.
 pub const INIT: u8 = 0x01;
 /// Flag: block 0 was all-visible.

@@ -2,8 +2,9 @@
 
 use super::change::{self, UpdateHead};
 use super::{page, record, vm};
-use base::{BlockNo, Fork, Result, Tid, err};
-use buffer::{BufferPool, PageMut};
+use super::rel::truncate_files;
+use base::{BlockNo, Fork, Oid, RelFile, Result, Tid, err};
+use buffer::{BufferPool, PageMut, Persistence};
 use std::sync::Arc;
 use wal::{BlockRef, Record, Redo};
 
@@ -104,6 +105,24 @@ impl HeapRedo {
         }
         Ok(())
     }
+
+    fn truncate(&self, rec: &Record) -> Result<()> {
+        let mut r = record::Reader(rec.data());
+        let (tablespace, database) = (Oid(r.u32()?), Oid(r.u32()?));
+        let file = RelFile { tablespace, database, number: r.u32()? };
+        let keep = BlockNo(r.u32()?);
+        if let Some(mut map) = self.open(rec, 0)? {
+            if !page::is_new(&map) {
+                vm::clear_from(&mut map, keep);
+            }
+            finish(&mut map, rec);
+        }
+        let files = self.pool.relation(file, Persistence::Permanent);
+        if !files.exists(Fork::Main)? {
+            return Ok(());
+        }
+        truncate_files(&files, keep)
+    }
 }
 
 fn finish(page: &mut PageMut<'_>, rec: &Record) {
@@ -137,6 +156,7 @@ impl Redo for HeapRedo {
             record::PRUNE => self.one(rec, |p, _| change::redo_prune(p, main)),
             record::REBASE => self.one(rec, |p, _| change::redo_rebase(p, main)),
             record::VISIBLE => self.visible(rec),
+            record::TRUNCATE => self.truncate(rec),
             other => Err(err!(DATA_CORRUPTED, "unknown heap log record {other:#x}")),
         }
     }
@@ -165,6 +185,7 @@ impl Redo for HeapRedo {
             },
             record::VISIBLE => "VISIBLE".into(),
             record::REBASE => "REBASE".into(),
+            record::TRUNCATE => "TRUNCATE".into(),
             _ => "UNKNOWN".into(),
         }
     }

@@ -383,13 +383,13 @@ impl HeapRel {
     }
 
     /// Logs a change of one heap page and, if it lost its mark, of its map page.
-    pub(super) fn log(
+    pub(super) fn log<'r>(
         &self,
         info: u8,
         xid: Xid,
         main: &[u8],
-        touched: Touched<'_, '_>,
-        cleared: Option<&mut PageMut<'static>>,
+        touched: Touched<'r>,
+        cleared: Option<&'r mut PageMut<'static>>,
     ) {
         let storage = &self.storage;
         match cleared {
@@ -401,6 +401,35 @@ impl HeapRel {
                 log_change(storage, Rmgr::Heap, info, xid, main, &mut [touched]);
             }
         }
+    }
+
+    /// Cuts the table to `keep` pages. The caller keeps all others out of the table.
+    pub(super) fn truncate_to(&self, keep: BlockNo) -> Result<()> {
+        let file = self.about.file;
+        let mut main = Vec::new();
+        for n in [file.tablespace.0, file.database.0, file.number, keep.0] {
+            main.extend_from_slice(&n.to_le_bytes());
+        }
+        let storage = &self.storage;
+        let logged = self.about.persistence == Persistence::Permanent;
+        let at = vm::map_block(keep);
+        if self.files.nblocks(Fork::Vm)? > at {
+            let mut map = self.files.read_exclusive(Fork::Vm, at)?;
+            if !page::is_new(&map) {
+                vm::clear_from(&mut map, keep);
+            }
+            let mut touched = [Touched::new(0, &mut map)];
+            let info = record::TRUNCATE;
+            let lsn = log_change(storage, Rmgr::Heap, info, Xid::INVALID, &main, &mut touched);
+            drop(map);
+            storage.wal.flush(lsn)?;
+        } else if logged {
+            let mut rec = wal::RecordBuilder::new(Rmgr::Heap, record::TRUNCATE, Xid::INVALID);
+            rec.data(&main);
+            let lsn = storage.wal.insert(&rec);
+            storage.wal.flush(lsn)?;
+        }
+        truncate_files(&self.files, keep)
     }
 
     /// Writes transaction, command and place into a row's header.
@@ -592,6 +621,16 @@ fn freeze_plan(
         }
     }
     Ok(())
+}
+
+/// Cuts the forks of a table to what `keep` pages need.
+pub(super) fn truncate_files(files: &Arc<RelFiles>, keep: BlockNo) -> Result<()> {
+    let map_pages = keep.0.div_ceil(vm::HEAP_BLOCKS);
+    if files.nblocks(Fork::Vm)?.0 > map_pages {
+        files.truncate(Fork::Vm, BlockNo(map_pages))?;
+    }
+    files.truncate_free_space(keep)?;
+    files.truncate(Fork::Main, keep)
 }
 
 /// Makes a new page of zeros a heap page; true if it was one.

@@ -97,7 +97,7 @@ impl HeapRel {
                     _ => None,
                 };
                 let Some(t) = t else { continue };
-                let own = |raw| Ok(self.storage.txn.sees(x, facts.xid(raw))? == Sees::Own);
+                let own = |raw| self.storage.txn.sees(x, facts.xid(raw)).map(|s| s == Sees::Own);
                 let live = match keeper.fate(t, &facts, &mut 0)? {
                     Fate::Live => true,
                     Fate::Dead | Fate::RecentlyDead => {

@@ -43,6 +43,13 @@ pub fn set(page: &mut Bytes, heap: BlockNo, bits: u8) {
     page[at] = (page[at] & !(BITS << shift)) | ((bits & BITS) << shift);
 }
 
+/// Clears the bits of heap page `first` and of all after it in this map page.
+pub fn clear_from(page: &mut Bytes, first: BlockNo) {
+    let (at, shift) = place(first);
+    page[at] &= (1u16 << shift).wrapping_sub(1) as u8;
+    page[at + 1..].fill(0);
+}
+
 /// How many pages are all-visible and how many all-frozen.
 pub fn count(page: &Bytes) -> (u32, u32) {
     let mut n = (0, 0);

@@ -11,7 +11,7 @@ use crate::index::{
 use base::{Oid, Result, Tid, bail, err};
 use reduce::{Payload, Store};
 use std::sync::Arc;
-use txn::WaitPolicy;
+use txn::Wait;
 use types::tuple::ToastPointer;
 use types::{Attr, Blob, Datum, Detoast, TupleDesc};
 
@@ -45,7 +45,7 @@ impl ToastRel {
 
     /// Places of a value's chunks, in order.
     fn chunks(&self, value: Oid) -> Result<Vec<Tid>> {
-        let keys = vec![ScanKey::new(0, Strategy::Equal, Datum::oid(value))];
+        let keys = vec![ScanKey::new(0, Strategy::Eq, Datum::oid(value))];
         let storage = &self.heap.storage;
         let mut scan =
             self.index.am().begin_scan(storage, &self.index, keys, ScanOptions::default())?;
@@ -107,7 +107,7 @@ impl ToastRel {
     /// Deletes a value's chunks.
     pub fn delete(&self, x: &ExecTxn<'_>, pointer: &ToastPointer) -> Result<()> {
         for tid in self.chunks(pointer.value)? {
-            self.heap.delete(x, tid, WaitPolicy::Wait, false)?;
+            self.heap.delete(x, tid, Wait::Block, false)?;
         }
         Ok(())
     }
