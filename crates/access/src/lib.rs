@@ -36,6 +36,17 @@ impl Storage {
     pub fn oldest_visible_lsn(&self) -> Lsn {
         self.txn.horizon_cached().lsn
     }
+
+    /// Pool, log and transactions over this disk, with a new log.
+    pub fn create(disk: os::Disk, buffers: usize) -> Result<Arc<Storage>> {
+        let config = wal::WalConfig { threads: false, ..wal::WalConfig::default() };
+        let wal = wal::Wal::create(disk.clone(), std::path::Path::new("pg_wal"), config)?;
+        let config = buffer::PoolConfig { buffers, ..buffer::PoolConfig::default() };
+        let log = Arc::new(PoolLog(Arc::clone(&wal)));
+        let pool = buffer::BufferPool::new(disk.clone(), log.clone(), config);
+        let txn = txn::TxnManager::open(disk, log, txn::TxnConfig::default())?;
+        Ok(Arc::new(Storage { pool, wal, txn }))
+    }
 }
 
 /// Who changes rows: the transaction, and what its statement sees.
@@ -47,7 +58,15 @@ pub struct ExecTxn<'a> {
     pub snapshot: &'a txn::Snapshot,
 }
 
-/// The log as the page cache sees it.
+impl ExecTxn<'_> {
+    /// The command id of the statement's changes; the transaction's next command gets another.
+    fn write_cid(&self) -> base::CommandId {
+        self.txn.command_for_write();
+        self.snapshot.curcid
+    }
+}
+
+/// The log as the page cache and the transactions see it.
 pub struct PoolLog(pub Arc<wal::Wal>);
 
 impl buffer::Log for PoolLog {
@@ -57,5 +76,29 @@ impl buffer::Log for PoolLog {
 
     fn flushed(&self) -> Lsn {
         self.0.flushed()
+    }
+}
+
+impl txn::TxnLog for PoolLog {
+    fn insert(&self, info: u8, xid: base::Xid, data: &[u8]) -> Result<Lsn> {
+        let mut record = wal::RecordBuilder::new(wal::Rmgr::Transaction, info, xid);
+        record.data(data);
+        Ok(self.0.insert(&record))
+    }
+
+    fn inserted(&self) -> Lsn {
+        self.0.inserted()
+    }
+
+    fn flush(&self, lsn: Lsn) -> Result<()> {
+        self.0.flush(lsn)
+    }
+
+    fn flushed(&self) -> Lsn {
+        self.0.flushed()
+    }
+
+    fn flush_soon(&self, lsn: Lsn) {
+        self.0.flush_async(lsn);
     }
 }

@@ -81,9 +81,11 @@ impl SequenceRow {
     }
 
     fn decode(data: &[u8]) -> Result<SequenceRow> {
-        let (Some(a), Some(b), Some(c)) =
-            (data.first_chunk::<8>(), data.get(8..).and_then(|d| d.first_chunk::<8>()), data.get(16))
-        else {
+        let (Some(a), Some(b), Some(c)) = (
+            data.first_chunk::<8>(),
+            data.get(8..).and_then(|d| d.first_chunk::<8>()),
+            data.get(16),
+        ) else {
             bail!(DATA_CORRUPTED, "sequence row is too short");
         };
         Ok(SequenceRow {

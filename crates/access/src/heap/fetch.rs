@@ -2,10 +2,10 @@
 
 use super::decode::Decoder;
 use super::page::{self, Bytes, Tuple};
+use super::prune::Fate;
 use super::rel::HeapRel;
 use super::scan::{SystemColumns, set_hints, system_columns};
 use super::visibility::{Chain, Hints, PageFacts, Sight, Undertaker, Viewer};
-use super::prune::Fate;
 use crate::ExecTxn;
 use crate::index::{RowProbe, RowState};
 use base::{Fork, Lsn, Result, Tid, Xid};
@@ -115,12 +115,7 @@ impl HeapRel {
         Ok(self.with_visible(tid, viewer, chain, read)?.0)
     }
 
-    fn deform(
-        &self,
-        t: Tuple<'_>,
-        out: &mut [Datum],
-        fetcher: &dyn types::Detoast,
-    ) -> Result<()> {
+    fn deform(&self, t: Tuple<'_>, out: &mut [Datum], fetcher: &dyn types::Detoast) -> Result<()> {
         deform(&self.desc, t.data(), t.bitmap(), t.natts(), out, fetcher)
     }
 
@@ -209,7 +204,7 @@ impl RowProbe for HeapProbe<'_> {
     }
 
     fn wait(&mut self, xid: Xid, _tid: Tid) -> Result<()> {
-        self.x.txn.wait_for_xid(xid)
+        self.rel.storage.txn.wait_for_xid(self.x.txn, xid)
     }
 }
 

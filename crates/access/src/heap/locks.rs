@@ -3,43 +3,78 @@
 use super::rel::HeapRel;
 use crate::ExecTxn;
 use base::{Result, Tid, Xid};
-use txn::{RowStrength, Wait};
+use std::cell::Cell;
+use txn::{RowKey, RowStrength, Wait};
 
 impl HeapRel {
-    /// True if another transaction holds a lock on the row that `strength` must wait for.
-    pub(super) fn row_conflicts(&self, x: &ExecTxn<'_>, tid: Tid, strength: RowStrength) -> bool {
-        self.storage.txn.rows().conflicts(x.txn.proc(), self.about.file, tid, strength)
+    fn row_key(&self, tid: Tid) -> RowKey {
+        RowKey { db: self.about.file.database, rel: self.oid(), tid }
     }
 
-    /// Locks the row if nobody is in the way.
-    pub(super) fn try_row_lock(
+    /// The transaction that holds a lock on the row that `strength` must wait for.
+    pub(super) fn row_conflict(
         &self,
         x: &ExecTxn<'_>,
         tid: Tid,
         strength: RowStrength,
-    ) -> Result<bool> {
-        Ok(self.storage.txn.rows().lock(x.txn.proc(), self.about.file, tid, strength, false))
+    ) -> Result<Option<Xid>> {
+        Ok(x.txn.row_conflict(&self.row_key(tid), strength)?.map(|c| c.xid))
     }
 
-    /// Locks the row, waiting if `wait` says so; false if it may not.
-    pub(super) fn row_lock(
+    /// Locks the row, or says who is in the way.
+    pub(super) fn take_row(
         &self,
         x: &ExecTxn<'_>,
         tid: Tid,
         strength: RowStrength,
-        wait: Wait,
-    ) -> Result<bool> {
-        let block = wait == Wait::Block;
-        Ok(self.storage.txn.rows().lock(x.txn.proc(), self.about.file, tid, strength, block))
+    ) -> Result<Option<Xid>> {
+        Ok(x.txn.lock_row(&self.row_key(tid), strength)?.map(|c| c.xid))
+    }
+
+    /// A place from which to wait for the row, given back when it is dropped.
+    pub(super) fn queue<'a>(&'a self, x: &'a ExecTxn<'a>, tid: Tid) -> RowQueue<'a> {
+        RowQueue { x, key: self.row_key(tid), held: Cell::new(0) }
     }
 
     /// What is held on the old version is held on the new one too.
-    pub(super) fn copy_row_locks(&self, from: Tid, to: Tid) {
-        self.storage.txn.rows().copy(self.about.file, from, to);
+    pub(super) fn copy_row_locks(&self, from: Tid, to: Tid) -> Result<()> {
+        let mgr = &self.storage.txn;
+        mgr.rows().carry(mgr, &self.row_key(from), &self.row_key(to))
     }
+}
 
-    /// Waits until a transaction is over.
-    pub(super) fn wait_for_xid(&self, x: &ExecTxn<'_>, _tid: Tid, xid: Xid) -> Result<()> {
-        x.txn.wait_for_xid(xid)
+/// A session's place in a row's queue: who waits first gets the row first.
+pub(super) struct RowQueue<'a> {
+    x: &'a ExecTxn<'a>,
+    key: RowKey,
+    /// A bit for each strength that was waited for.
+    held: Cell<u8>,
+}
+
+impl RowQueue<'_> {
+    /// Waits until `xid`, which is in the way of `strength`, is over; false if it may not wait.
+    /// No latch is held.
+    pub fn wait(&self, strength: RowStrength, wait: Wait, xid: Xid) -> Result<bool> {
+        let done = self.x.txn.wait_for_row(&self.key, strength, xid, wait)?;
+        if done {
+            self.held.set(self.held.get() | 1 << strength as u8);
+        }
+        Ok(done)
+    }
+}
+
+impl Drop for RowQueue<'_> {
+    fn drop(&mut self) {
+        let all = [
+            RowStrength::KeyShare,
+            RowStrength::Share,
+            RowStrength::NoKeyUpdate,
+            RowStrength::Update,
+        ];
+        for strength in all {
+            if self.held.get() & 1 << strength as u8 != 0 {
+                self.x.txn.leave_row_queue(&self.key, strength);
+            }
+        }
     }
 }

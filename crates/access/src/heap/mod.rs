@@ -30,3 +30,6 @@ pub use scan::{
 };
 pub use vacuum::{VacuumOptions, VacuumReport};
 pub use visibility::{Sight, Viewer};
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! Update, delete and lock a row. The README has the rules of row locks.
 
 use super::change::{OldVersion, UpdateHead, mark_old, take_back};
+use super::locks::RowQueue;
 use super::log::{Touched, log_change};
 use super::page::{self, Tuple, TupleMut};
 use super::rel::{AttrSet, HeapRel, PruneClock, start_page, tuple_of};
@@ -198,7 +199,9 @@ impl HeapRel {
             set.iter().any(|i| match (a.get(i), b.get(i)) {
                 (Some(Some(p)), Some(Some(q))) => old.data()[p.clone()] != new.data()[q.clone()],
                 // A column that was added later has its missing value in the old row.
-                (Some(None), Some(None)) => i >= old.natts() && self.desc.attrs[i].missing.is_some(),
+                (Some(None), Some(None)) => {
+                    i >= old.natts() && self.desc.attrs[i].missing.is_some()
+                }
                 _ => true,
             })
         };
@@ -214,51 +217,28 @@ impl HeapRel {
     fn look<'p>(
         &self,
         x: &ExecTxn<'_>,
-        page: PageMut<'p>,
+        latches: Latches<'p>,
         tid: Tid,
         mode: RowStrength,
         wait: Wait,
-        other: Option<PageMut<'p>>,
+        queue: &RowQueue<'_>,
     ) -> Result<(Step, Option<Latches<'p>>)> {
-        let facts = PageFacts::of(&page);
-        let Some(t) = page::tuple(&page, tid.offset) else {
+        let page = &latches.0;
+        let facts = PageFacts::of(page);
+        let Some(t) = page::tuple(page, tid.offset) else {
             return Ok((Step::Stop(Outcome::Invisible), None));
         };
-        let done = match standing(&self.storage, x.snapshot, t, tid, &facts)? {
-            Standing::Free => {
-                if !self.row_conflicts(x, tid, mode) {
-                    return Ok((Step::Free, Some((page, other))));
-                }
-                drop((page, other));
-                self.row_lock(x, tid, mode, wait)?
-            }
-            Standing::Busy { xid, .. } => {
-                drop((page, other));
-                self.wait_turn(x, tid, mode, wait, xid)?
-            }
+        let busy = match standing(&self.storage, x.snapshot, t, tid, &facts)? {
+            Standing::Free => match self.row_conflict(x, tid, mode)? {
+                None => return Ok((Step::Free, Some(latches))),
+                Some(xid) => xid,
+            },
+            Standing::Busy { xid, .. } => xid,
             other => return Ok((Step::Stop(stop(other)), None)),
         };
+        drop(latches);
+        let done = queue.wait(mode, wait, busy)?;
         Ok((if done { Step::Again } else { Step::Stop(Outcome::WouldBlock) }, None))
-    }
-
-    /// Queues for the row, then waits for the transaction that is at it. False if the caller
-    /// does not want to wait.
-    fn wait_turn(
-        &self,
-        x: &ExecTxn<'_>,
-        tid: Tid,
-        mode: RowStrength,
-        wait: Wait,
-        xid: Xid,
-    ) -> Result<bool> {
-        if wait != Wait::Block {
-            return Ok(false);
-        }
-        if !self.row_lock(x, tid, mode, wait)? {
-            return Ok(false);
-        }
-        self.wait_for_xid(x, tid, xid)?;
-        Ok(true)
     }
 
     /// The part of an update that works on latched pages. Gives the toast pointers of the old
@@ -273,8 +253,10 @@ impl HeapRel {
         // Until the old version was seen nobody knows whether keys change; the weaker mode does
         // for the first look, and the stronger one is checked before anything is marked.
         let mut mode = RowStrength::NoKeyUpdate;
+        let x = u.x;
+        let queue = self.queue(x, u.tid);
         loop {
-            match self.try_update(u, pin, other.as_ref(), mode, wait)? {
+            match self.try_update(u, pin, other.as_ref(), mode, wait, &queue)? {
                 Attempt::Again => {}
                 Attempt::Stronger => mode = RowStrength::Update,
                 Attempt::NoRoom => {
@@ -296,9 +278,10 @@ impl HeapRel {
         other: Option<&Pin>,
         mode: RowStrength,
         wait: Wait,
+        queue: &RowQueue<'_>,
     ) -> Result<Attempt> {
-        let (page, elsewhere) = latch_both(pin, other);
-        let (step, page) = self.look(u.x, page, u.tid, mode, wait, elsewhere)?;
+        let latches = latch_both(pin, other);
+        let (step, page) = self.look(u.x, latches, u.tid, mode, wait, queue)?;
         match step {
             Step::Again => return Ok(Attempt::Again),
             Step::Stop(outcome) => return Ok(Attempt::Stop(outcome, Vec::new())),
@@ -338,13 +321,8 @@ impl HeapRel {
     }
 
     /// Command id for the deleter's mark, and whether it is a combo.
-    fn deleter_cid(
-        &self,
-        x: &ExecTxn<'_>,
-        t: Tuple<'_>,
-        facts: &PageFacts,
-    ) -> Result<(u32, bool)> {
-        let curcid = x.snapshot.curcid;
+    fn deleter_cid(&self, x: &ExecTxn<'_>, t: Tuple<'_>, facts: &PageFacts) -> Result<(u32, bool)> {
+        let curcid = x.write_cid();
         let own = t.mask() & page::XMIN_COMMITTED == 0
             && self.storage.txn.sees(x.snapshot, facts.xid(t.xmin_raw()))? == Sees::Own;
         if !own {
@@ -382,11 +360,11 @@ impl HeapRel {
         new.change_mask(page::UPDATED, 0);
         new.change_mask2(if hot { page::HEAP_ONLY } else { 0 }, 0);
         let old = self.old_version(u, page, hot, tid)?;
+        self.copy_row_locks(u.tid, tid)?;
         if !page::add_tuple(page, off, &u.row) {
             bail!(INTERNAL_ERROR, "failed to add tuple to page");
         }
         mark_old(page, u.tid.offset, old);
-        self.copy_row_locks(u.tid, tid);
 
         let flags = record::SHARED
             | if hot { record::HOT } else { 0 }
@@ -434,11 +412,11 @@ impl HeapRel {
         self.stamp(&mut u.row, target, u.xid, u.x, tid)?;
         TupleMut::new(&mut u.row).change_mask(page::UPDATED, 0);
         let old = self.old_version(u, page, false, tid)?;
+        self.copy_row_locks(u.tid, tid)?;
         if !page::add_tuple(target, off, &u.row) {
             bail!(INTERNAL_ERROR, "failed to add tuple to page");
         }
         mark_old(page, u.tid.offset, old);
-        self.copy_row_locks(u.tid, tid);
 
         let flags = if u.differs.keys { record::KEYS } else { 0 }
             | if init { record::INIT } else { 0 }
@@ -447,10 +425,8 @@ impl HeapRel {
         let head = UpdateHead { old: u.tid.offset, new: off, flags };
         let mut data = Vec::with_capacity(u.row.len());
         record::put_tuple(&mut data, tuple_of(&u.row)?, 0, 0);
-        let mut touched = vec![
-            Touched { id: 0, page: target, init, data: &data },
-            Touched::new(1, page),
-        ];
+        let mut touched =
+            vec![Touched { id: 0, page: target, init, data: &data }, Touched::new(1, page)];
         if let Some(map) = &mut new_cleared {
             touched.push(Touched::new(2, map));
         }
@@ -463,18 +439,14 @@ impl HeapRel {
     }
 
     /// Deletes the row at `tid`. `moved` says that it goes on in another partition.
-    pub fn delete(
-        &self,
-        x: &ExecTxn<'_>,
-        tid: Tid,
-        wait: Wait,
-        moved: bool,
-    ) -> Result<Outcome> {
+    pub fn delete(&self, x: &ExecTxn<'_>, tid: Tid, wait: Wait, moved: bool) -> Result<Outcome> {
         let xid = x.txn.xid()?;
         let pin = self.files.read(Fork::Main, tid.block)?;
+        let queue = self.queue(x, tid);
         let pointers = loop {
+            let latches = (pin.write(), None);
             let strength = RowStrength::Update;
-            let (step, page) = self.look(x, pin.write(), tid, strength, wait, None)?;
+            let (step, page) = self.look(x, latches, tid, strength, wait, &queue)?;
             match step {
                 Step::Again => continue,
                 Step::Stop(outcome) => return Ok(outcome),
@@ -540,45 +512,36 @@ impl HeapRel {
         mode: RowStrength,
         wait: Wait,
     ) -> Result<Outcome> {
-        // Waiting for transactions needs an own one to be waited for: the lock has a holder.
-        x.txn.xid()?;
         let pin = self.files.read(Fork::Main, tid.block)?;
+        let queue = self.queue(x, tid);
         loop {
             let page = pin.read();
             let facts = PageFacts::of(&page);
             let Some(t) = page::tuple(&page, tid.offset) else { return Ok(Outcome::Invisible) };
-            match standing(&self.storage, x.snapshot, t, tid, &facts)? {
-                Standing::Free => {
-                    if self.try_row_lock(x, tid, mode)? {
-                        return Ok(Outcome::Done(tid, IndexUpdates::None));
-                    }
-                    drop(page);
-                    if !self.row_lock(x, tid, mode, wait)? {
-                        return Ok(Outcome::WouldBlock);
-                    }
-                }
+            let busy = match standing(&self.storage, x.snapshot, t, tid, &facts)? {
+                Standing::Free => match self.take_row(x, tid, mode)? {
+                    None => return Ok(Outcome::Done(tid, IndexUpdates::None)),
+                    Some(xid) => xid,
+                },
                 Standing::Busy { keys: false, next, .. } if mode == RowStrength::KeyShare => {
-                    if !self.try_row_lock(x, tid, mode)? {
-                        drop(page);
-                        if !self.row_lock(x, tid, mode, wait)? {
-                            return Ok(Outcome::WouldBlock);
-                        }
-                        continue;
-                    }
                     let prior = facts.xid(t.xmax_raw());
-                    drop(page);
-                    return match self.lock_later(x, next, prior, wait)? {
-                        true => Ok(Outcome::Done(tid, IndexUpdates::None)),
-                        false => Ok(Outcome::WouldBlock),
-                    };
-                }
-                Standing::Busy { xid, .. } => {
-                    drop(page);
-                    if !self.wait_turn(x, tid, mode, wait, xid)? {
-                        return Ok(Outcome::WouldBlock);
+                    match self.take_row(x, tid, mode)? {
+                        Some(xid) => xid,
+                        None => {
+                            drop(page);
+                            return match self.lock_later(x, next, prior, wait)? {
+                                true => Ok(Outcome::Done(tid, IndexUpdates::None)),
+                                false => Ok(Outcome::WouldBlock),
+                            };
+                        }
                     }
                 }
+                Standing::Busy { xid, .. } => xid,
                 other => return Ok(stop(other)),
+            };
+            drop(page);
+            if !queue.wait(mode, wait, busy)? {
+                return Ok(Outcome::WouldBlock);
             }
         }
     }
@@ -600,18 +563,17 @@ impl HeapRel {
             if facts.xid(t.xmin_raw()) != prior {
                 return Ok(true);
             }
-            if !t.no_deleter() && t.mask2() & page::KEYS_UPDATED != 0 {
-                // The writer went on to delete the row or to change its key: wait for it.
-                let xmax = facts.xid(t.xmax_raw());
+            let gone = !t.no_deleter() && t.mask2() & page::KEYS_UPDATED != 0;
+            let xmax = facts.xid(t.xmax_raw());
+            // The writer may have gone on to delete the row or to change its key: wait for it.
+            let busy = match gone && self.storage.txn.is_running(xmax)? {
+                true => Some(xmax),
+                false => self.take_row(x, tid, mode)?,
+            };
+            if let Some(xid) = busy {
                 drop(page);
-                if !self.wait_turn(x, tid, mode, wait, xmax)? {
-                    return Ok(false);
-                }
-                continue;
-            }
-            if !self.try_row_lock(x, tid, mode)? {
-                drop(page);
-                if !self.row_lock(x, tid, mode, wait)? {
+                let queue = self.queue(x, tid);
+                if !queue.wait(mode, wait, xid)? {
                     return Ok(false);
                 }
                 continue;
@@ -619,7 +581,7 @@ impl HeapRel {
             if t.no_deleter() || t.ctid() == tid {
                 return Ok(true);
             }
-            prior = facts.xid(t.xmax_raw());
+            prior = xmax;
             tid = t.ctid();
         }
     }

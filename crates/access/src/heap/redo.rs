@@ -1,8 +1,8 @@
 //! Replays the heap's log records, taking the latches that forward work takes.
 
 use super::change::{self, UpdateHead};
-use super::{page, record, vm};
 use super::rel::truncate_files;
+use super::{page, record, vm};
 use base::{BlockNo, Fork, Oid, RelFile, Result, Tid, err};
 use buffer::{BufferPool, PageMut, Persistence};
 use std::sync::Arc;
@@ -169,7 +169,9 @@ impl Redo for HeapRedo {
             record::INSERT => format!("INSERT off: {off}"),
             record::DELETE => format!("DELETE off: {off}"),
             record::UPDATE => match UpdateHead::decode(main) {
-                Ok(h) => format!("UPDATE old_off: {}, new_off: {}, flags: {:#x}", h.old, h.new, h.flags),
+                Ok(h) => {
+                    format!("UPDATE old_off: {}, new_off: {}, flags: {:#x}", h.old, h.new, h.flags)
+                }
                 Err(_) => "UPDATE".into(),
             },
             record::MULTI_INSERT => "MULTI_INSERT".into(),

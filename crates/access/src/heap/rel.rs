@@ -361,10 +361,7 @@ impl HeapRel {
 
     /// Takes an all-visible page's mark away. The map's page comes back changed, latched and not
     /// logged: the record of the change that follows must have it.
-    pub(super) fn clear_visible(
-        &self,
-        page: &mut PageMut<'_>,
-    ) -> Result<Option<PageMut<'static>>> {
+    pub(super) fn clear_visible(&self, page: &mut PageMut<'_>) -> Result<Option<PageMut<'static>>> {
         if !page::all_visible(page) {
             return Ok(None);
         }
@@ -447,7 +444,7 @@ impl HeapRel {
         let mut t = TupleMut::new(row);
         t.set_xmin(xmin);
         t.set_xmax(0);
-        t.set_cid(x.snapshot.curcid.0);
+        t.set_cid(x.write_cid().0);
         t.set_ctid(tid);
         Ok(())
     }
@@ -519,9 +516,8 @@ impl HeapRel {
             }
             let least = self.spare_bytes().max(base::PAGE_SIZE / 10);
             let full = page::flags(&page) & page::PAGE_FULL != 0;
-            (full || page::exact_free(&page) < least).then(|| {
-                page::decode_xid(page::xid_base(&page), hint)
-            })
+            (full || page::exact_free(&page) < least)
+                .then(|| page::decode_xid(page::xid_base(&page), hint))
         };
         let Some(oldest) = worthwhile else { return Ok(()) };
         let horizon = *clock.horizon.get_or_insert_with(|| self.storage.horizon());

@@ -73,8 +73,7 @@ impl HeapRel {
         let mut chance = Chance(seed | 1);
         let pages = self.nblocks()?.0;
         let blocks = choose_blocks(pages, want as u32, &mut chance);
-        let mut out =
-            Sample { pages, scanned: blocks.len() as u32, ..Sample::default() };
+        let mut out = Sample { pages, scanned: blocks.len() as u32, ..Sample::default() };
         let horizon = self.storage.horizon();
         let mut stream = self.stream(Fork::Main, Box::new(blocks.into_iter()))?;
         while let Some(pin) = stream.next()? {

@@ -281,11 +281,7 @@ impl HeapScan {
     }
 
     /// Finds the rows of a page that are seen.
-    fn visible<'p>(
-        &mut self,
-        latched: PageRef<'p>,
-        offsets: &mut Vec<u16>,
-    ) -> Result<PageRef<'p>> {
+    fn visible<'p>(&mut self, latched: PageRef<'p>, offsets: &mut Vec<u16>) -> Result<PageRef<'p>> {
         offsets.clear();
         let block = latched.block();
         let bytes: &Bytes = &latched;

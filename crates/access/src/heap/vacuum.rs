@@ -294,7 +294,8 @@ impl Vacuum<'_, '_> {
         let mut at = 0;
         while at < dead.tids.len() {
             let block = Tid::from_u64(dead.tids[at]).block;
-            let n = dead.tids[at..].iter().take_while(|&&t| Tid::from_u64(t).block == block).count();
+            let n =
+                dead.tids[at..].iter().take_while(|&&t| Tid::from_u64(t).block == block).count();
             (self.options.pause)(block, BlockNo(self.report.pages))?;
             self.free_lines(block, &dead.tids[at..at + n])?;
             at += n;

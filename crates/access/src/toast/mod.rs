@@ -5,12 +5,11 @@ pub mod reduce;
 
 use crate::ExecTxn;
 use crate::heap::{HeapRel, Sight, Viewer};
-use crate::index::{
-    Direction, IndexRel, ScanKey, ScanOptions, Strategy, UniqueCheck,
-};
+use crate::index::{Direction, IndexRel, ScanKey, ScanOptions, Strategy, UniqueCheck};
 use base::{Oid, Result, Tid, bail, err};
 use reduce::{Payload, Store};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use txn::Wait;
 use types::tuple::ToastPointer;
 use types::{Attr, Blob, Datum, Detoast, TupleDesc};
@@ -24,6 +23,8 @@ pub struct ToastRel {
     pub heap: HeapRel,
     /// On chunk_id and chunk_seq, unique.
     pub index: Arc<IndexRel>,
+    /// The next value id to try.
+    next_value: AtomicU32,
 }
 
 /// The columns of every TOAST table.
@@ -38,6 +39,13 @@ pub fn columns() -> TupleDesc {
 }
 
 impl ToastRel {
+    /// A TOAST table and its index.
+    pub fn new(heap: HeapRel, index: Arc<IndexRel>) -> ToastRel {
+        // Value ids need only differ within the table, and every one is looked up before use;
+        // starting by chance makes it likely that the first is free.
+        ToastRel { heap, index, next_value: AtomicU32::new(os::random::u64() as u32) }
+    }
+
     /// Stores long values of the transaction's rows.
     pub fn writer<'a>(&'a self, x: &'a ExecTxn<'a>) -> Writer<'a> {
         Writer { toast: self, x }
@@ -59,8 +67,8 @@ impl ToastRel {
     /// A value id that no chunk has.
     fn new_value(&self) -> Result<Oid> {
         loop {
-            let oid = self.heap.storage.txn.new_oid()?;
-            if self.chunks(oid)?.is_empty() {
+            let oid = Oid(self.next_value.fetch_add(1, Ordering::Relaxed));
+            if oid.is_valid() && self.chunks(oid)?.is_empty() {
                 return Ok(oid);
             }
         }

@@ -10,11 +10,10 @@ use crate::index::{
     BuildOptions, BuildOutcome, BuildSource, IndexMethod, IndexRel, IndexScan, InsertOutcome,
     KeyCmp, KeyColumn, RowProbe, RowState, ScanKey, ScanOptions, UniqueCheck,
 };
-use crate::{PoolLog, Storage};
+use crate::Storage;
 use base::{Oid, RelFile, Result, Tid, Xid};
-use buffer::{BufferPool, Persistence, PoolConfig};
+use buffer::Persistence;
 use os::Disk;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use types::tuple::{Attr, TupleDesc};
@@ -32,11 +31,7 @@ impl Random {
 
 pub fn storage(buffers: usize) -> Arc<Storage> {
     let disk = Disk::simulated(os::sim::SimDisk::new(1, os::sim::Faults::default()));
-    let config = wal::WalConfig { threads: false, ..wal::WalConfig::default() };
-    let wal = wal::Wal::create(disk.clone(), Path::new("pg_wal"), config).unwrap();
-    let config = PoolConfig { buffers, ..PoolConfig::default() };
-    let pool = BufferPool::new(disk, Arc::new(PoolLog(wal.clone())), config);
-    Arc::new(Storage { pool, wal })
+    Storage::create(disk, buffers).unwrap()
 }
 
 pub fn int4() -> Attr {
