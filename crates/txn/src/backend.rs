@@ -1,6 +1,7 @@
 //! Sessions as the transaction system knows them: a slot each, in an array that everybody can
 //! scan. What a session changes all the time is on cache lines of its own.
 
+use crate::combo::Combos;
 use crate::interrupts::Interrupts;
 use crate::lock::{FastPath, LocalLocks, WaitInfo};
 use crate::manager::TxnManager;
@@ -120,6 +121,8 @@ pub struct Backend {
     /// Positions of the snapshots that the session holds.
     held: Mutex<SmallVec<[u64; 8]>>,
     locks: Mutex<LocalLocks>,
+    /// Pairs of command ids that rows of the running transaction name by number.
+    pub(crate) combos: Mutex<Combos>,
 }
 
 impl TxnManager {
@@ -145,6 +148,7 @@ impl TxnManager {
             interrupts,
             held: Mutex::new(SmallVec::new()),
             locks: Mutex::new(LocalLocks::default()),
+            combos: Mutex::new(Combos::default()),
         }))
     }
 }

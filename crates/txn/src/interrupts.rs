@@ -137,7 +137,7 @@ impl Interrupts {
     }
 
     /// While held off, [`Interrupts::check`] finds nothing. For commits and the like.
-    pub fn set_hold_off(&self, yes: bool) -> bool {
+    pub fn sethold_off(&self, yes: bool) -> bool {
         self.hold_off.swap(yes, Ordering::Relaxed)
     }
 

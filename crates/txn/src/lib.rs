@@ -14,6 +14,7 @@
 
 mod backend;
 mod clog;
+mod combo;
 mod interrupts;
 mod lock;
 mod manager;

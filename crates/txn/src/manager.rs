@@ -274,8 +274,8 @@ impl TxnManager {
         let floor = Xid(self.floor.0.load(Ordering::Acquire));
         let lsn = backend.hold_snapshot(|| self.last_committed());
         let gate = Lsn(self.published.last_sync.load(Ordering::Relaxed));
-        let _hold = Some(Arc::new(Hold { backend: backend.clone(), lsn }));
-        Snapshot { lsn, gate, floor, proc: backend.id(), curcid, _hold }
+        let hold = Some(Arc::new(Hold { backend: backend.clone(), lsn }));
+        Snapshot { lsn, gate, floor, proc: backend.id(), curcid, hold }
     }
 
     /// The snapshot of another session, taken over while that one still holds it.
@@ -283,8 +283,8 @@ impl TxnManager {
         backend.hold_position(other.lsn);
         // A scan that has passed our slot and not yet the other session's starts again.
         self.imports.fetch_add(1, Ordering::SeqCst);
-        let _hold = Some(Arc::new(Hold { backend: backend.clone(), lsn: other.lsn }));
-        Snapshot { proc: backend.id(), _hold, ..other.clone() }
+        let hold = Some(Arc::new(Hold { backend: backend.clone(), lsn: other.lsn }));
+        Snapshot { proc: backend.id(), hold, ..other.clone() }
     }
 
     /// Looks at all sessions: how far back may anybody look?

@@ -20,7 +20,7 @@ pub struct Snapshot {
     pub proc: ProcId,
     /// Own changes of this command and later ones are not seen.
     pub curcid: CommandId,
-    pub(crate) _hold: Option<Arc<Hold>>,
+    pub(crate) hold: Option<Arc<Hold>>,
 }
 
 impl Snapshot {
@@ -37,7 +37,7 @@ impl Snapshot {
             floor: Xid(u64::MAX),
             proc: ProcId(u32::MAX),
             curcid: CommandId(0),
-            _hold: None,
+            hold: None,
         }
     }
 

@@ -464,6 +464,7 @@ impl Txn {
 
     /// The states are settled: wakes, releases, forgets.
     fn finish(&self, xids: &[Xid]) {
+        self.backend.combos.lock().clear();
         if !xids.is_empty() {
             self.wake_waiters(xids);
             self.backend.end_xid();

@@ -106,7 +106,7 @@ impl HeapRel {
         values: &[Datum],
         options: UpdateOptions<'_>,
     ) -> Result<Outcome> {
-        let xid = x.txn.xid()?;
+        let xid = x.write_xid(&self.storage)?;
         let pin = self.files.read(Fork::Main, tid.block)?;
         self.prune_if_worthwhile(&pin, &mut PruneClock::default())?;
         let long = self.toast.is_some()
@@ -440,7 +440,7 @@ impl HeapRel {
 
     /// Deletes the row at `tid`. `moved` says that it goes on in another partition.
     pub fn delete(&self, x: &ExecTxn<'_>, tid: Tid, wait: Wait, moved: bool) -> Result<Outcome> {
-        let xid = x.txn.xid()?;
+        let xid = x.write_xid(&self.storage)?;
         let pin = self.files.read(Fork::Main, tid.block)?;
         let queue = self.queue(x, tid);
         let pointers = loop {
@@ -480,7 +480,7 @@ impl HeapRel {
     /// Takes back a row that the own command inserted, before anybody could see it: ON CONFLICT
     /// found another one.
     pub fn take_back(&self, x: &ExecTxn<'_>, tid: Tid) -> Result<()> {
-        let xid = x.txn.xid()?;
+        let xid = x.write_xid(&self.storage)?;
         let mut page = self.files.read_exclusive(Fork::Main, tid.block)?;
         let facts = PageFacts::of(&page);
         let own = match page::tuple(&page, tid.offset) {

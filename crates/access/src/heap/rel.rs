@@ -206,7 +206,7 @@ impl HeapRel {
     /// Adds a row.
     pub fn insert(&self, x: &ExecTxn<'_>, values: &[Datum]) -> Result<Tid> {
         let mut row = self.form(x, values, Vec::new())?;
-        let xid = x.txn.xid()?;
+        let xid = x.write_xid(&self.storage)?;
         let mut page = self.page_with_room(row.len(), xid)?;
         let init = start_page(&mut page, xid);
         let off = page::next_offset(&mut page);
@@ -238,7 +238,7 @@ impl HeapRel {
         for values in rows {
             formed.push(self.form(x, values, Vec::new())?);
         }
-        let xid = x.txn.xid()?;
+        let xid = x.write_xid(&self.storage)?;
         let mut at = 0;
         while at < formed.len() {
             let page = self.page_with_room(formed[at].len(), xid)?;
@@ -608,10 +608,10 @@ fn freeze_plan(
                     plan.clear_xmax.push(off);
                 }
             }
-            prune::Fate::RecentlyDead | prune::Fate::Deleting => {
-                if !t.frozen() && keeper.inserted_for_all(t, facts)? {
-                    plan.freeze_xmin.push(off);
-                }
+            prune::Fate::RecentlyDead | prune::Fate::Deleting
+                if !t.frozen() && keeper.inserted_for_all(t, facts)? =>
+            {
+                plan.freeze_xmin.push(off);
             }
             _ => {}
         }

@@ -6,11 +6,11 @@ mod scans;
 mod stress;
 
 use super::tree::Tree;
+use crate::Storage;
 use crate::index::{
     BuildOptions, BuildOutcome, BuildSource, IndexMethod, IndexRel, IndexScan, InsertOutcome,
     KeyCmp, KeyColumn, RowProbe, RowState, ScanKey, ScanOptions, UniqueCheck,
 };
-use crate::Storage;
 use base::{Oid, RelFile, Result, Tid, Xid};
 use buffer::Persistence;
 use os::Disk;
