@@ -6,13 +6,21 @@
 //! length header and no padding; bytes from disk or network never panic.
 //! It must never know: catalogs, transactions, pages, sessions.
 
+pub mod acl;
+pub mod array;
 pub mod batch;
+pub mod bits;
 mod blob;
+pub mod compare;
 pub mod datetime;
 mod datum;
 pub mod io;
+pub mod json;
+pub mod net;
 pub mod numeric;
 pub mod oid;
+pub mod range;
+pub mod record;
 pub mod tuple;
 
 pub use batch::{BATCH_ROWS, Batch, Bitmap, BytesColumn, Column, ColumnBuilder, ColumnData};

@@ -14,6 +14,8 @@ pub const NAME: Oid = Oid(19);
 pub const INT8: Oid = Oid(20);
 /// `int2`
 pub const INT2: Oid = Oid(21);
+/// `int2vector`
+pub const INT2VECTOR: Oid = Oid(22);
 /// `int4`
 pub const INT4: Oid = Oid(23);
 /// `regproc`
@@ -30,6 +32,8 @@ pub const XID: Oid = Oid(28);
 pub const CID: Oid = Oid(29);
 /// `pg_ddl_command`
 pub const PG_DDL_COMMAND: Oid = Oid(32);
+/// `oidvector`
+pub const OIDVECTOR: Oid = Oid(30);
 /// `json`
 pub const JSON: Oid = Oid(114);
 /// `xml`

@@ -3,14 +3,23 @@
 //! [`input`], [`output`], [`receive`] and [`send`] work for every type by its OID; what is not
 //! built in (enums, rows, domains, arrays and ranges of them) is found through [`TypeLookup`].
 
-mod bytes;
+mod binary;
+pub mod bytes;
+mod compound;
 mod dispatch;
+mod float;
+mod money;
 pub(crate) mod number;
 mod settings;
+mod times;
 
-pub use dispatch::{input, output, receive, send, typmod_in, typmod_out};
+pub use binary::{receive, send};
+pub use dispatch::{input, output, typmod_in, typmod_out};
+pub use float::{f64_text, parse_f32, parse_f64, parse_f64_as, write_f32, write_f64};
+pub use money::money_out;
 pub use number::{parse_i16, parse_i32, parse_i64, parse_oid};
 pub use settings::{ByteaOutput, DateOrder, DateStyle, Format, IntervalStyle};
+pub use times::timetz_bytes;
 
 use crate::datum::{Datum, PhysType};
 use crate::tuple::TupleDesc;

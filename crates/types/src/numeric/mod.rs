@@ -2,9 +2,11 @@
 //!
 //! A stored value is a header and digits in base 10000, most significant first, little endian:
 //!
-//!     short   u16: 0x8000 | sign 0x2000 | dscale << 7 (6 bits) | weight (7 bits, signed)
-//!     long    u16: sign 0x4000 | dscale (14 bits), then i16: weight
-//!     special u16: 0xC000 NaN, 0xD000 Infinity, 0xF000 -Infinity
+//! ```text
+//! short   u16: 0x8000 | sign 0x2000 | dscale << 7 (6 bits) | weight (7 bits, signed)
+//! long    u16: sign 0x4000 | dscale (14 bits), then i16: weight
+//! special u16: 0xC000 NaN, 0xD000 Infinity, 0xF000 -Infinity
+//! ```
 //!
 //! `weight` is the power of 10000 of the first digit; `dscale` the decimal digits shown after the
 //! point. [`Numeric`] is the unpacked form; [`small`] the fast path for what fits 128 bits.

@@ -1,0 +1,442 @@
+//! The wire's binary form.
+
+use super::IoCtx;
+use super::dispatch::{input, output};
+use crate::array::{ArrayRef, ElemType, count_elements, make_array};
+use crate::datetime::Interval;
+use crate::datum::Datum;
+use crate::numeric::{Kind, Numeric};
+use crate::range::{self, Range};
+use crate::record::{Record, RecordColumn};
+use crate::{json, oid};
+use base::{Error, Oid, Result, bail, err};
+
+#[cold]
+fn bad() -> Error {
+    err!(INVALID_BINARY_REPRESENTATION, "incorrect binary data format")
+}
+
+#[cold]
+fn short() -> Error {
+    err!(PROTOCOL_VIOLATION, "insufficient data left in message")
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, n: usize) -> Result<&'a [u8]> {
+        let (head, rest) = self.0.split_at_checked(n).ok_or_else(short)?;
+        self.0 = rest;
+        Ok(head)
+    }
+    fn fixed<const N: usize>(&mut self) -> Result<[u8; N]> {
+        self.take(N)?.try_into().map_err(|_| short())
+    }
+    fn i16(&mut self) -> Result<i16> {
+        Ok(i16::from_be_bytes(self.fixed()?))
+    }
+    fn i32(&mut self) -> Result<i32> {
+        Ok(i32::from_be_bytes(self.fixed()?))
+    }
+    fn i64(&mut self) -> Result<i64> {
+        Ok(i64::from_be_bytes(self.fixed()?))
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<&str> {
+    let text = std::str::from_utf8(bytes).map_err(|e| {
+        let at = e.valid_up_to();
+        let shown: Vec<String> = bytes[at..]
+            .iter()
+            .take(e.error_len().unwrap_or(bytes.len() - at).max(1))
+            .map(|b| format!("0x{b:02x}"))
+            .collect();
+        err!(
+            CHARACTER_NOT_IN_REPERTOIRE,
+            "invalid byte sequence for encoding \"UTF8\": {}",
+            shown.join(" ")
+        )
+    })?;
+    if text.contains('\0') {
+        bail!(CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\": 0x00");
+    }
+    Ok(text)
+}
+
+/// Reads a value from its binary form.
+pub fn receive(type_oid: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Result<Datum> {
+    let mut r = Reader(bytes);
+    let value = match type_oid {
+        oid::BOOL => Datum::Bool(r.fixed::<1>()?[0] != 0),
+        oid::CHAR => Datum::Char(r.fixed::<1>()?[0]),
+        oid::INT2 => Datum::I16(r.i16()?),
+        oid::INT4 => Datum::I32(r.i32()?),
+        oid::DATE => Datum::I32(r.i32()?),
+        oid::INT8 | oid::MONEY | oid::PG_LSN | oid::XID8 => Datum::I64(r.i64()?),
+        oid::TIME => Datum::I64(crate::datetime::round_micros(r.i64()?, typmod)),
+        oid::TIMESTAMP | oid::TIMESTAMPTZ => {
+            let t = r.i64()?;
+            if !crate::datetime::is_infinite(t) && !crate::datetime::is_valid_timestamp(t) {
+                bail!(DATETIME_FIELD_OVERFLOW, "timestamp out of range");
+            }
+            Datum::I64(crate::datetime::round_micros(t, typmod))
+        }
+        oid::FLOAT4 => Datum::F32(f32::from_be_bytes(r.fixed()?)),
+        oid::FLOAT8 => Datum::F64(f64::from_be_bytes(r.fixed()?)),
+        oid::OID
+        | oid::XID
+        | oid::CID
+        | oid::REGPROC
+        | oid::REGPROCEDURE
+        | oid::REGOPER
+        | oid::REGOPERATOR
+        | oid::REGCLASS
+        | oid::REGTYPE
+        | oid::REGCONFIG
+        | oid::REGDICTIONARY
+        | oid::REGNAMESPACE
+        | oid::REGROLE
+        | oid::REGCOLLATION => Datum::U32(r.i32()? as u32),
+        oid::BYTEA => return Ok(Datum::bytes(bytes.to_vec())),
+        oid::UUID => Datum::bytes(r.take(16)?.to_vec()),
+        oid::NUMERIC => {
+            let number = numeric_recv(&mut r)?;
+            Datum::Bytes(crate::numeric::apply_typmod(number, typmod)?.encode()?)
+        }
+        oid::INTERVAL => {
+            let (micros, days, months) = (r.i64()?, r.i32()?, r.i32()?);
+            let value = Interval::new(months, days, micros);
+            let value = crate::datetime::interval_from_typmod(value, typmod)?;
+            Datum::bytes(value.encode().to_vec())
+        }
+        oid::TIMETZ => {
+            let (time, west) = (r.i64()?, r.i32()?);
+            Datum::bytes(super::times::timetz_bytes(time, west))
+        }
+        oid::TID => {
+            let (block, offset) = (r.i32()? as u32, r.i16()? as u16);
+            let mut out = block.to_le_bytes().to_vec();
+            out.extend_from_slice(&offset.to_le_bytes());
+            Datum::bytes(out)
+        }
+        oid::MACADDR => Datum::bytes(r.take(6)?.to_vec()),
+        oid::MACADDR8 => Datum::bytes(r.take(8)?.to_vec()),
+        oid::BIT | oid::VARBIT => {
+            let n = r.i32()?;
+            let body = r.take((n.max(0) as usize).div_ceil(8))?;
+            let mut out = n.to_le_bytes().to_vec();
+            out.extend_from_slice(body);
+            Datum::bytes(out)
+        }
+        oid::JSONB => {
+            let version = r.fixed::<1>()?[0];
+            if version != 1 {
+                bail!(INTERNAL_ERROR, "unsupported jsonb version number {version}");
+            }
+            return input(type_oid, text(r.0)?, typmod, cx);
+        }
+        oid::INET | oid::CIDR => {
+            let [family, mask, _, _] = r.fixed::<4>()?;
+            let mut out = vec![family, mask];
+            out.extend_from_slice(r.take(if family == 3 { 16 } else { 4 })?);
+            Datum::bytes(out)
+        }
+        _ => return receive_by_kind(type_oid, bytes, typmod, cx),
+    };
+    if r.0.is_empty() { Ok(value) } else { Err(bad()) }
+}
+
+fn receive_by_kind(type_oid: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Result<Datum> {
+    let info = match type_oid {
+        oid::TEXT | oid::VARCHAR | oid::BPCHAR | oid::NAME | oid::JSON | oid::UNKNOWN => None,
+        _ => cx.lookup.type_info(type_oid),
+    };
+    match info {
+        Some(info) if info.typtype == b'd' => receive(info.base, bytes, info.base_typmod, cx),
+        Some(info) if info.typtype == b'c' => record_recv(type_oid, bytes, cx),
+        Some(info) if info.typtype == b'r' => {
+            let mut r = Reader(bytes);
+            let flags = r.fixed::<1>()?[0];
+            let mut bound = |there: bool| -> Result<Datum> {
+                if !there {
+                    return Ok(Datum::Null);
+                }
+                let n = r.i32()?.max(0) as usize;
+                receive(info.base, r.take(n)?, -1, cx)
+            };
+            let lower = bound(flags & (range::EMPTY | range::LB_INF) == 0)?;
+            let upper = bound(flags & (range::EMPTY | range::UB_INF) == 0)?;
+            let range = Range { type_oid, flags, lower, upper };
+            let range = crate::compare::canonical(range, info.base, cx.lookup)?;
+            Ok(Datum::bytes(range.encode()))
+        }
+        Some(info) if info.elem.is_valid() => array_recv(info.elem, bytes, typmod, cx),
+        _ => input(type_oid, text(bytes)?, typmod, cx),
+    }
+}
+
+fn numeric_recv(r: &mut Reader) -> Result<Numeric> {
+    let (n, weight, sign, dscale) = (r.i16()?, r.i16()?, r.i16()? as u16, r.i16()?);
+    let (kind, negative) = match sign {
+        0 => (Kind::Finite, false),
+        0x4000 => (Kind::Finite, true),
+        0xC000 => (Kind::NaN, false),
+        0xD000 => (Kind::Infinity, false),
+        0xF000 => (Kind::Infinity, true),
+        _ => bail!(INVALID_BINARY_REPRESENTATION, "invalid sign in external \"numeric\" value"),
+    };
+    if dscale & 0x3fff != dscale {
+        bail!(INVALID_BINARY_REPRESENTATION, "invalid scale in external \"numeric\" value");
+    }
+    let digits = (0..n.max(0))
+        .map(|_| match r.i16()? {
+            d @ 0..=9999 => Ok(d as u16),
+            _ => Err(err!(
+                INVALID_BINARY_REPRESENTATION,
+                "invalid digit in external \"numeric\" value"
+            )),
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let number = Numeric { kind, negative, weight: weight as i32, dscale: dscale as i32, digits };
+    Ok(if kind == Kind::Finite { number.trunc(dscale as i32) } else { number })
+}
+
+fn array_recv(elem: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Result<Datum> {
+    let mut r = Reader(bytes);
+    let (ndim, flags, sent) = (r.i32()?, r.i32()?, Oid(r.i32()? as u32));
+    if !(0..=6).contains(&ndim) {
+        bail!(INVALID_BINARY_REPRESENTATION, "invalid number of dimensions: {ndim}");
+    }
+    if flags & !1 != 0 {
+        bail!(INVALID_BINARY_REPRESENTATION, "invalid array flags");
+    }
+    if sent != elem {
+        bail!(
+            DATATYPE_MISMATCH,
+            "binary data has array element type {sent} instead of expected {elem}"
+        );
+    }
+    let (mut dims, mut lbounds) = (Vec::new(), Vec::new());
+    for _ in 0..ndim {
+        dims.push(r.i32()?);
+        lbounds.push(r.i32()?);
+    }
+    let n = count_elements(&dims)?;
+    let mut values = Vec::with_capacity(n.min(r.0.len()));
+    for _ in 0..n {
+        let len = r.i32()?;
+        values.push(if len < 0 {
+            Datum::Null
+        } else {
+            receive(elem, r.take(len as usize)?, typmod, cx)?
+        });
+    }
+    if values.is_empty() {
+        dims.clear();
+        lbounds.clear();
+    }
+    let info = cx
+        .lookup
+        .type_info(elem)
+        .ok_or_else(|| err!(UNDEFINED_OBJECT, "type with OID {elem} does not exist"))?;
+    make_array(&ElemType::new(&info), &values, &dims, &lbounds).map(Datum::bytes)
+}
+
+fn record_recv(type_oid: Oid, bytes: &[u8], cx: &IoCtx) -> Result<Datum> {
+    let desc = cx.lookup.row_desc(type_oid, -1).ok_or_else(bad)?;
+    let mut r = Reader(bytes);
+    let n = r.i32()?;
+    let live = desc.attrs.iter().filter(|a| !a.dropped).count();
+    if n as usize != live {
+        bail!(DATATYPE_MISMATCH, "wrong number of columns: {n}, expected {live}");
+    }
+    let mut columns = Vec::new();
+    for (i, attr) in desc.attrs.iter().enumerate() {
+        if attr.dropped {
+            columns.push(RecordColumn { type_oid: attr.type_oid, value: Datum::Null });
+            continue;
+        }
+        let sent = Oid(r.i32()? as u32);
+        if sent != attr.type_oid {
+            bail!(
+                DATATYPE_MISMATCH,
+                "binary data has type {sent} instead of expected {} in record column {}",
+                attr.type_oid,
+                i + 1
+            );
+        }
+        let len = r.i32()?;
+        let value = if len < 0 {
+            Datum::Null
+        } else {
+            receive(attr.type_oid, r.take(len as usize)?, attr.typmod, cx)?
+        };
+        columns.push(RecordColumn { type_oid: attr.type_oid, value });
+    }
+    Ok(Record { type_oid, typmod: -1, columns }.encode())
+}
+
+/// Appends a value's binary form.
+pub fn send(type_oid: Oid, value: &Datum, cx: &IoCtx, out: &mut Vec<u8>) -> Result<()> {
+    match value {
+        Datum::Null => {}
+        Datum::Bool(b) => out.push(*b as u8),
+        Datum::Char(c) => out.push(*c),
+        Datum::I16(n) => out.extend_from_slice(&n.to_be_bytes()),
+        Datum::I32(n) => out.extend_from_slice(&n.to_be_bytes()),
+        Datum::I64(n) => out.extend_from_slice(&n.to_be_bytes()),
+        Datum::U32(n) => match cx.lookup.type_info(type_oid) {
+            Some(info) if info.typtype == b'e' => return output(type_oid, value, cx, out),
+            _ => out.extend_from_slice(&n.to_be_bytes()),
+        },
+        Datum::F32(x) => out.extend_from_slice(&x.to_be_bytes()),
+        Datum::F64(x) => out.extend_from_slice(&x.to_be_bytes()),
+        Datum::Bytes(b) => return send_bytes(type_oid, b, cx, out),
+    }
+    Ok(())
+}
+
+fn send_bytes(type_oid: Oid, b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Result<()> {
+    match type_oid {
+        oid::TEXT
+        | oid::VARCHAR
+        | oid::BPCHAR
+        | oid::NAME
+        | oid::JSON
+        | oid::UNKNOWN
+        | oid::CSTRING
+        | oid::XML
+        | oid::BYTEA
+        | oid::UUID
+        | oid::MACADDR
+        | oid::MACADDR8 => {
+            out.extend_from_slice(b);
+        }
+        oid::NUMERIC => {
+            let n = Numeric::decode(b);
+            let sign: u16 = match (n.kind, n.negative) {
+                (Kind::Finite, false) => 0,
+                (Kind::Finite, true) => 0x4000,
+                (Kind::NaN, _) => 0xC000,
+                (Kind::Infinity, false) => 0xD000,
+                (Kind::Infinity, true) => 0xF000,
+            };
+            out.extend_from_slice(&(n.digits.len() as u16).to_be_bytes());
+            out.extend_from_slice(&(n.weight as i16).to_be_bytes());
+            out.extend_from_slice(&sign.to_be_bytes());
+            out.extend_from_slice(&(n.dscale as i16).to_be_bytes());
+            for d in &n.digits {
+                out.extend_from_slice(&d.to_be_bytes());
+            }
+        }
+        oid::INTERVAL => {
+            let i = Interval::decode(b);
+            out.extend_from_slice(&i.micros.to_be_bytes());
+            out.extend_from_slice(&i.days.to_be_bytes());
+            out.extend_from_slice(&i.months.to_be_bytes());
+        }
+        oid::TIMETZ => {
+            let (time, west) = crate::compare::timetz_parts(b);
+            out.extend_from_slice(&time.to_be_bytes());
+            out.extend_from_slice(&west.to_be_bytes());
+        }
+        oid::TID => {
+            out.extend(b.iter().take(4).rev());
+            out.extend(b.iter().skip(4).rev());
+        }
+        oid::BIT | oid::VARBIT => {
+            out.extend(b.iter().take(4).rev());
+            out.extend_from_slice(crate::bits::bit_bytes(b));
+        }
+        oid::INET | oid::CIDR => {
+            let n = b.len().saturating_sub(2) as u8;
+            out.extend_from_slice(&b[..2.min(b.len())]);
+            out.extend_from_slice(&[(type_oid == oid::CIDR) as u8, n]);
+            out.extend_from_slice(b.get(2..).unwrap_or(&[]));
+        }
+        oid::JSONB => {
+            out.push(1);
+            json::write(&json::decode(b), out);
+        }
+        oid::RECORD => record_send(b, cx, out)?,
+        oid::OIDVECTOR | oid::INT2VECTOR => array_send(b, cx, out)?,
+        _ => send_by_kind(type_oid, b, cx, out)?,
+    }
+    Ok(())
+}
+
+fn send_by_kind(type_oid: Oid, b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Result<()> {
+    let Some(info) = cx.lookup.type_info(type_oid) else { return Err(bad()) };
+    match info.typtype {
+        b'd' => send_bytes(info.base, b, cx, out),
+        b'c' => record_send(b, cx, out),
+        b'r' => {
+            let sub = cx.lookup.type_info(info.base).ok_or_else(bad)?;
+            let range = Range::decode(b, sub.phys)?;
+            out.push(range.flags);
+            for bound in [&range.lower, &range.upper] {
+                if !bound.is_null() {
+                    sized(out, |out| send(info.base, bound, cx, out))?;
+                }
+            }
+            Ok(())
+        }
+        _ if info.elem.is_valid() => array_send(b, cx, out),
+        _ => {
+            let blob = Datum::Bytes(crate::Blob::new(b));
+            output(type_oid, &blob, cx, out)
+        }
+    }
+}
+
+/// Appends a part with its length before it.
+fn sized(out: &mut Vec<u8>, f: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+    let at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    f(out)?;
+    let len = (out.len() - at - 4) as i32;
+    out[at..at + 4].copy_from_slice(&len.to_be_bytes());
+    Ok(())
+}
+
+fn array_send(b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Result<()> {
+    let array = ArrayRef::parse(b)?;
+    let info = cx.lookup.type_info(array.elem_type).ok_or_else(bad)?;
+    let elem = ElemType::new(&info);
+    for word in [array.dims.len() as i32, array.has_nulls() as i32, array.elem_type.0 as i32] {
+        out.extend_from_slice(&word.to_be_bytes());
+    }
+    for (dim, lower) in array.dims.iter().zip(&array.lbounds) {
+        out.extend_from_slice(&dim.to_be_bytes());
+        out.extend_from_slice(&lower.to_be_bytes());
+    }
+    for value in array.iter(&elem) {
+        let value = value?;
+        if value.is_null() {
+            out.extend_from_slice(&(-1i32).to_be_bytes());
+        } else {
+            sized(out, |out| send(array.elem_type, &value, cx, out))?;
+        }
+    }
+    Ok(())
+}
+
+fn record_send(b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Result<()> {
+    let record = Record::decode(b)?;
+    let desc = cx.lookup.row_desc(record.type_oid, record.typmod);
+    let dropped = |i: usize| desc.as_ref().and_then(|d| d.attrs.get(i)).is_some_and(|a| a.dropped);
+    let live = (0..record.columns.len()).filter(|i| !dropped(*i)).count();
+    out.extend_from_slice(&(live as i32).to_be_bytes());
+    for (i, column) in record.columns.iter().enumerate() {
+        if dropped(i) {
+            continue;
+        }
+        out.extend_from_slice(&column.type_oid.0.to_be_bytes());
+        if column.value.is_null() {
+            out.extend_from_slice(&(-1i32).to_be_bytes());
+        } else {
+            sized(out, |out| send(column.type_oid, &column.value, cx, out))?;
+        }
+    }
+    Ok(())
+}

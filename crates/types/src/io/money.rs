@@ -1,0 +1,81 @@
+//! Amounts of money, in cents, in the form of the C locale.
+
+use super::dispatch::syntax;
+use super::number::trim_space;
+use base::{Result, err};
+
+/// Reads an amount.
+pub(super) fn money_in(text: &str) -> Result<i64> {
+    let mut body = trim_space(text);
+    let mut negative = false;
+    loop {
+        let before = body;
+        if let Some(rest) = body.strip_prefix('-') {
+            negative = true;
+            body = rest;
+        } else if let Some(rest) = body.strip_prefix('(') {
+            negative = true;
+            body = rest.strip_suffix(')').unwrap_or(rest);
+        }
+        body = body.strip_prefix('$').unwrap_or(body);
+        body = body.strip_prefix('+').unwrap_or(body).trim_start();
+        if body == before {
+            break;
+        }
+    }
+    let mut value: i128 = 0;
+    let mut after_point: Option<u32> = None;
+    let mut digits = 0;
+    let mut round_up = false;
+    for c in body.chars() {
+        match c {
+            '0'..='9' => {
+                digits += 1;
+                let d = c as i128 - '0' as i128;
+                match &mut after_point {
+                    Some(n) if *n >= 2 => {
+                        round_up |= *n == 2 && d >= 5;
+                        *n += 1;
+                    }
+                    n => {
+                        value = (value * 10 + d).min(1 << 100);
+                        if let Some(n) = n {
+                            *n += 1;
+                        }
+                    }
+                }
+            }
+            '.' if after_point.is_none() => after_point = Some(0),
+            ',' if after_point.is_none() => {}
+            _ => return Err(syntax("money", text)),
+        }
+    }
+    if digits == 0 {
+        return Err(syntax("money", text));
+    }
+    for _ in after_point.unwrap_or(0).min(2)..2 {
+        value *= 10;
+    }
+    value += round_up as i128;
+    let value = if negative { -value } else { value };
+    i64::try_from(value).map_err(|_| {
+        err!(NUMERIC_VALUE_OUT_OF_RANGE, "value \"{text}\" is out of range for type money")
+    })
+}
+
+/// Appends an amount.
+pub fn money_out(cents: i64, out: &mut Vec<u8>) {
+    if cents < 0 {
+        out.push(b'-');
+    }
+    out.push(b'$');
+    let n = cents.unsigned_abs();
+    let whole = (n / 100).to_string();
+    for (i, b) in whole.bytes().enumerate() {
+        if i > 0 && (whole.len() - i) % 3 == 0 {
+            out.push(b',');
+        }
+        out.push(b);
+    }
+    out.extend_from_slice(format!(".{:02}", n % 100).as_bytes());
+}
