@@ -128,6 +128,22 @@ impl PlanCompiler<'_> {
             PlanNode::Limit(l) => node::limit::compile(self, plan, l),
             PlanNode::Gather(_) => Ok(node::material::pass(self.outer(plan)?)),
             PlanNode::GatherMerge(_) => Ok(node::material::pass(self.outer(plan)?)),
+            PlanNode::Sort(s) => node::sort::compile(self, plan, &s.keys, 0),
+            PlanNode::IncrementalSort(s) => {
+                node::sort::compile(self, plan, &s.keys, s.presorted as usize)
+            }
+            PlanNode::Unique(u) => node::unique::compile(self, plan, u),
+            PlanNode::Group(g) => node::group::compile(self, plan, g),
+            PlanNode::Agg(a) => node::agg::compile(self, plan, a),
+            PlanNode::NestLoop(n) => node::nest_loop::compile(self, plan, n),
+            PlanNode::MergeJoin(m) => node::merge_join::compile(self, plan, m),
+            PlanNode::HashJoin(h) => node::hash_join::compile(self, plan, h),
+            PlanNode::Memoize(m) => node::memoize::compile(self, plan, m),
+            PlanNode::MergeAppend(a) => node::merge_append::compile(self, plan, a),
+            PlanNode::RecursiveUnion(r) => node::recursive_union::compile(self, plan, r),
+            PlanNode::WorkTableScan(s) => node::recursive_union::compile_scan(self, plan, s),
+            PlanNode::SetOp(s) => node::set_op::compile(self, plan, s),
+            PlanNode::WindowAgg(w) => node::window_agg::compile(self, plan, w),
             PlanNode::SampleScan(_) => Err(Error::unsupported("TABLESAMPLE")),
             PlanNode::NamedTuplestoreScan(_) => Err(Error::unsupported("transition tables")),
             _ => Err(Error::unsupported("this kind of plan node")),

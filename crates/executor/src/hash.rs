@@ -45,10 +45,10 @@ impl RowTable {
     }
 
     /// The row that is the same as `key`, the left operand.
-    pub fn find(
+    pub fn find<E: std::borrow::Borrow<Equality>>(
         &self,
         run: &mut Run,
-        eq: &[Equality],
+        eq: &[E],
         hash: u64,
         key: &[Datum],
     ) -> Result<Option<usize>> {
@@ -59,7 +59,7 @@ impl RowTable {
             }
             let row = &self.rows[*i as usize];
             for (c, eq) in eq.iter().enumerate() {
-                match eq.same(run, &key[c], &row[c]) {
+                match eq.borrow().same(run, &key[c], &row[c]) {
                     Ok(true) => {}
                     Ok(false) => return false,
                     Err(e) => {
@@ -77,10 +77,10 @@ impl RowTable {
     }
 
     /// The number of the row, which is added unless it is there; true if it is new.
-    pub fn insert(
+    pub fn insert<E: std::borrow::Borrow<Equality>>(
         &mut self,
         run: &mut Run,
-        eq: &[Equality],
+        eq: &[E],
         hash: u64,
         key: Vec<Datum>,
     ) -> Result<(usize, bool)> {
@@ -96,11 +96,19 @@ impl RowTable {
     }
 }
 
+/// The group of a row whose key is new to a [`Grouper`] that makes no new groups.
+pub(crate) const UNKNOWN: u32 = u32::MAX;
+
+/// Whether a single key like this is grouped by its number alone.
+pub(crate) fn is_int_key(eq: &Equality, phys: PhysType) -> bool {
+    matches!(eq.kind, EqKind::Int)
+        && matches!(phys, PhysType::I16 | PhysType::I32 | PhysType::I64 | PhysType::U32)
+}
+
 /// Numbers the distinct keys of rows in columns, in order of first appearance.
 pub(crate) struct Grouper {
     /// Key columns of the groups so far, by group number.
     pub keys: Vec<Column>,
-    hashes: Vec<u64>,
     table: HashTable<(u64, u32)>,
     /// With one integer key: key and group.
     ints: Option<HashTable<(i64, u32)>>,
@@ -111,13 +119,10 @@ pub(crate) struct Grouper {
 
 impl Grouper {
     /// For keys that compare like this and are held like this.
-    pub fn new(eq: &[Equality], phys: &[PhysType]) -> Grouper {
-        let int = eq.len() == 1
-            && matches!(eq[0].kind, EqKind::Int)
-            && matches!(phys[0], PhysType::I16 | PhysType::I32 | PhysType::I64 | PhysType::U32);
+    /// `int` if there is one key and [`is_int_key`] says so.
+    pub fn new(int: bool, phys: &[PhysType]) -> Grouper {
         Grouper {
             keys: phys.iter().map(|p| Column::new(ColumnData::with_capacity(*p, 0))).collect(),
-            hashes: Vec::new(),
             table: HashTable::new(),
             ints: int.then(HashTable::new),
             null_group: None,
@@ -129,6 +134,12 @@ impl Grouper {
     /// How many groups there are.
     pub fn len(&self) -> usize {
         self.groups
+    }
+
+    /// Without keys: makes the one group before there are any rows.
+    pub fn force_one(&mut self) {
+        self.table.insert_unique(0, (0, 0), |(h, _)| *h);
+        self.groups = 1;
     }
 
     /// Bytes held.
@@ -144,7 +155,6 @@ impl Grouper {
             key.data.clear();
             key.nulls = None;
         }
-        self.hashes.clear();
         self.table.clear();
         if let Some(t) = &mut self.ints {
             t.clear();
@@ -154,20 +164,21 @@ impl Grouper {
         self.bytes = 0;
     }
 
-    /// Sets `out[i]` to the group of the row at position `i` for the rows that count, making new
-    /// groups as needed.
+    /// Sets `out[i]` to the group of the row at position `i` for the rows that count. New groups
+    /// are made as needed, unless `full`: then it is [`UNKNOWN`].
     pub fn assign(
         &mut self,
         run: &mut Run,
-        eq: &[Equality],
+        eq: &[&Equality],
         keys: &[&Column],
         batch: &Batch,
+        full: bool,
         out: &mut Vec<u32>,
     ) -> Result<()> {
         out.clear();
         out.resize(batch.len, 0);
         if self.ints.is_some() {
-            self.assign_ints(keys[0], batch, out);
+            self.assign_ints(keys[0], batch, full, out);
             return Ok(());
         }
         let mut hashes = vec![0u64; batch.len];
@@ -176,7 +187,7 @@ impl Grouper {
         }
         for n in 0..batch.rows() {
             let i = batch.position(n);
-            out[i] = self.assign_one(run, eq, keys, i, hashes[i])?;
+            out[i] = self.assign_one(run, eq, keys, i, hashes[i], full)?;
         }
         Ok(())
     }
@@ -184,10 +195,11 @@ impl Grouper {
     fn assign_one(
         &mut self,
         run: &mut Run,
-        eq: &[Equality],
+        eq: &[&Equality],
         keys: &[&Column],
         i: usize,
         hash: u64,
+        full: bool,
     ) -> Result<u32> {
         let mut failed = None;
         let found = self.table.find(hash, |(h, g)| {
@@ -208,6 +220,9 @@ impl Grouper {
         if let Some(e) = failed {
             return Err(e);
         }
+        if full {
+            return Ok(UNKNOWN);
+        }
         let group = self.groups as u32;
         for (stored, key) in self.keys.iter_mut().zip(keys) {
             self.bytes += push_value(stored, key, i);
@@ -217,15 +232,15 @@ impl Grouper {
         Ok(group)
     }
 
-    fn assign_ints(&mut self, key: &Column, batch: &Batch, out: &mut [u32]) {
+    fn assign_ints(&mut self, key: &Column, batch: &Batch, full: bool, out: &mut [u32]) {
         macro_rules! run {
             ($v:ident) => {
                 for n in 0..batch.rows() {
                     let i = batch.position(n);
                     out[i] = if key.is_null(i) {
-                        self.null(key, i)
+                        self.null(key, i, full)
                     } else {
-                        self.int($v[i] as i64, key, i)
+                        self.int($v[i] as i64, key, i, full)
                     };
                 }
             };
@@ -240,11 +255,14 @@ impl Grouper {
     }
 
     #[inline]
-    fn int(&mut self, value: i64, key: &Column, i: usize) -> u32 {
+    fn int(&mut self, value: i64, key: &Column, i: usize, full: bool) -> u32 {
         let Some(table) = &mut self.ints else { return 0 };
         let hash = mix(value as u64);
         if let Some((_, g)) = table.find(hash, |(k, _)| *k == value) {
             return *g;
+        }
+        if full {
+            return UNKNOWN;
         }
         let group = self.groups as u32;
         table.insert_unique(hash, (value, group), |(k, _)| mix(*k as u64));
@@ -253,9 +271,12 @@ impl Grouper {
         group
     }
 
-    fn null(&mut self, key: &Column, i: usize) -> u32 {
+    fn null(&mut self, key: &Column, i: usize, full: bool) -> u32 {
         if let Some(g) = self.null_group {
             return g;
+        }
+        if full {
+            return UNKNOWN;
         }
         let group = self.groups as u32;
         self.bytes += push_value(&mut self.keys[0], key, i);

@@ -121,4 +121,8 @@ impl Node for Instrumented {
         }
         self.inner.rescan(run, changed)
     }
+
+    fn set_bound(&mut self, bound: u64) {
+        self.inner.set_bound(bound);
+    }
 }

@@ -16,6 +16,8 @@ mod instrument;
 mod node;
 mod output;
 mod run;
+mod sort;
+mod spill;
 mod store;
 mod subplan;
 
@@ -23,3 +25,4 @@ pub use compile::{CompiledStmt, compile};
 pub use execution::Execution;
 pub use instrument::{Detail, Instrumentation, NodeStats};
 pub use run::{ExecCtx, ExecSettings};
+pub use spill::TempSpace;

@@ -5,6 +5,7 @@ use crate::expr::RowInput;
 use crate::expr::batch::Vector;
 use crate::instrument::Instrumentation;
 use crate::node::Node;
+use crate::spill::TempSpace;
 use crate::subplan;
 use base::memory::Account;
 use base::{Error, Result};
@@ -21,11 +22,20 @@ pub struct ExecSettings {
     pub work_mem: usize,
     /// Hash tables may hold this many times as much.
     pub hash_mem_multiplier: f64,
+    /// Where operators that outgrow their memory write to; None: they keep growing.
+    pub temp: Option<TempSpace>,
+}
+
+impl ExecSettings {
+    /// Bytes that a hash table may hold before it spills.
+    pub fn hash_mem(&self) -> usize {
+        (self.work_mem as f64 * self.hash_mem_multiplier) as usize
+    }
 }
 
 impl Default for ExecSettings {
     fn default() -> ExecSettings {
-        ExecSettings { work_mem: 4 << 20, hash_mem_multiplier: 2.0 }
+        ExecSettings { work_mem: 4 << 20, hash_mem_multiplier: 2.0, temp: None }
     }
 }
 

@@ -7,6 +7,7 @@
 //! A program reads *one* input: the columns of its node's input, where a join's input is the
 //! outer columns followed by the inner ones. [`VarMap`] says where a `Var` lies there.
 
+pub(crate) mod agg;
 pub(crate) mod batch;
 pub(crate) mod coerce;
 pub(crate) mod compare;

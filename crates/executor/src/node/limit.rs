@@ -128,7 +128,13 @@ impl Node for LimitNode {
         let spec = Arc::clone(&self.spec);
         let (mut skip, mut left) = match self.window {
             Some(w) => w,
-            None => spec.window(run)?,
+            None => {
+                let w = spec.window(run)?;
+                if let (Some(count), None) = (w.1, &spec.ties) {
+                    self.child.set_bound(w.0.saturating_add(count));
+                }
+                w
+            }
         };
         if left == Some(0) && !self.in_ties {
             self.done = true;

@@ -5,15 +5,28 @@
 //! rows, at least one, or None at the end. A node asks its child for no more rows than it needs to
 //! satisfy the demand wherever evaluating a row could be noticed.
 
+pub(crate) mod agg;
 pub(crate) mod append;
 pub(crate) mod cte_scan;
 pub(crate) mod function_scan;
+pub(crate) mod group;
+pub(crate) mod hash_join;
+pub(crate) mod join;
 pub(crate) mod limit;
 pub(crate) mod material;
+pub(crate) mod memoize;
+pub(crate) mod merge_append;
+pub(crate) mod merge_join;
+pub(crate) mod nest_loop;
 pub(crate) mod project_set;
+pub(crate) mod recursive_union;
 pub(crate) mod result;
+pub(crate) mod set_op;
+pub(crate) mod sort;
 pub(crate) mod subquery_scan;
+pub(crate) mod unique;
 pub(crate) mod values_scan;
+pub(crate) mod window_agg;
 
 use crate::instrument::Instrumented;
 use crate::run::Run;
@@ -29,6 +42,9 @@ pub(crate) trait Node: Send {
     /// Starts over. `changed` lists the exec params that are not what they were before; a node
     /// whose rows do not depend on them may give the rows that it has kept.
     fn rescan(&mut self, run: &mut Run, changed: &[u32]) -> Result<()>;
+
+    /// Says that no more than the first `bound` rows will be asked for.
+    fn set_bound(&mut self, _bound: u64) {}
 }
 
 /// A compiled node.

@@ -78,4 +78,12 @@ impl Node for ResultNode {
         self.pump.clear();
         self.child.as_mut().map_or(Ok(()), |c| c.rescan(run, changed))
     }
+
+    fn set_bound(&mut self, bound: u64) {
+        if self.spec.output.qual.is_empty() {
+            if let Some(child) = &mut self.child {
+                child.set_bound(bound);
+            }
+        }
+    }
 }

@@ -50,4 +50,10 @@ impl Node for FilterNode {
         self.pump.clear();
         self.child.rescan(run, changed)
     }
+
+    fn set_bound(&mut self, bound: u64) {
+        if self.spec.output.qual.is_empty() {
+            self.child.set_bound(bound);
+        }
+    }
 }

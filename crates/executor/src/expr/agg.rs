@@ -1,0 +1,484 @@
+//! Aggregate calls: their arguments, their filter, and the order and distinctness of their input.
+
+use super::batch::Vector;
+use super::func::{Callee, as_arg};
+use super::{Equality, ExprCompiler, Ordering_, Prog, VarMap};
+use crate::run::Run;
+use crate::sort::{Key, Sorter};
+use base::{Error, Result, err};
+use functions::{AggFactory, Arg, CallInfo, CallState, FnCtx, GroupedAgg, Rows};
+use ir::{AggSplit, Aggref};
+use std::sync::Arc;
+use types::{Batch, Column, ColumnData, Datum, PhysType, oid};
+
+/// An aggregate as one place of a plan calls it.
+pub(crate) struct AggCall {
+    info: CallInfo,
+    state: u32,
+    factory: Factory,
+    args: Vec<Prog>,
+    filter: Option<Prog>,
+    ordered: Option<Ordered>,
+    split: AggSplit,
+}
+
+enum Factory {
+    Builtin(AggFactory),
+    /// By its transition function, row by row.
+    Trans(Arc<TransSpec>),
+}
+
+/// The input is sorted, and perhaps made distinct, for each group.
+struct Ordered {
+    /// Arguments, then what is only sorted by.
+    columns: Vec<Prog>,
+    arg_count: usize,
+    /// Columns counted after the group's number, which is column 0.
+    keys: Vec<Key>,
+    distinct: Vec<(usize, Equality)>,
+}
+
+/// The states of one call for all groups, with rows that wait to be sorted.
+pub(crate) struct AggRun {
+    pub states: Box<dyn GroupedAgg>,
+    waiting: Vec<Batch>,
+}
+
+impl AggCall {
+    pub fn compile(c: &mut ExprCompiler, a: &Aggref, map: &VarMap) -> Result<AggCall> {
+        if a.kind != 'n' {
+            return Err(Error::unsupported("ordered-set aggregates"));
+        }
+        c.call_states += 1;
+        let plain: Vec<_> = a.args.iter().filter(|t| !t.junk).collect();
+        let arg_types = plain.iter().map(|t| t.expr.ty()).collect();
+        let info = CallInfo {
+            fn_oid: a.agg,
+            collation: a.input_collation,
+            arg_types,
+            ret_type: a.ty,
+            ret_typmod: -1,
+            variadic: a.variadic,
+        };
+        let mut args = Vec::new();
+        for t in &plain {
+            args.push(c.expr(&t.expr, map)?);
+        }
+        let factory = match functions::aggregate(a.agg) {
+            Some(f) => Factory::Builtin(f),
+            None => Factory::Trans(Arc::new(TransSpec::compile(c, a)?)),
+        };
+        let filter = a.filter.as_ref().map(|f| c.expr(f, map)).transpose()?;
+        let ordered = match a.order.is_empty() && a.distinct.is_empty() {
+            true => None,
+            false => Some(Ordered::compile(c, a, map)?),
+        };
+        Ok(AggCall {
+            info,
+            state: c.call_states - 1,
+            factory,
+            args,
+            filter,
+            ordered,
+            split: a.split,
+        })
+    }
+
+    /// An aggregate that is called as a window function.
+    pub fn of_window(c: &mut ExprCompiler, f: &ir::WindowFunc, map: &VarMap) -> Result<AggCall> {
+        let entry =
+            |(i, e): (usize, &ir::Expr)| ir::TargetEntry::new(e.clone(), i as i16 + 1, None, false);
+        let call = Aggref {
+            agg: f.func,
+            ty: f.ty,
+            collation: f.collation,
+            input_collation: f.input_collation,
+            trans_type: base::Oid::INVALID,
+            arg_types: f.args.iter().map(ir::Expr::ty).collect(),
+            direct_args: Vec::new(),
+            args: f.args.iter().enumerate().map(entry).collect(),
+            order: Vec::new(),
+            distinct: Vec::new(),
+            filter: f.filter.clone(),
+            star: f.star,
+            variadic: false,
+            kind: 'n',
+            levels_up: 0,
+            split: AggSplit::Simple,
+            location: f.location,
+        };
+        AggCall::compile(c, &call, map)
+    }
+
+    /// States of no groups.
+    pub fn start(&self) -> Result<AggRun> {
+        let states = match &self.factory {
+            Factory::Builtin(f) => f(&self.info)?,
+            Factory::Trans(spec) => TransAgg::make(spec),
+        };
+        Ok(AggRun { states, waiting: Vec::new() })
+    }
+
+    /// Takes in the rows of a batch; `groups` by position, None if there is one group.
+    pub fn update(
+        &self,
+        run: &mut Run,
+        agg: &mut AggRun,
+        groups: Option<&[u32]>,
+        batch: &Batch,
+    ) -> Result<()> {
+        let narrowed;
+        let mut sel = batch.sel.as_deref();
+        if let Some(filter) = &self.filter {
+            let v = filter.eval_batch(run, batch, sel)?;
+            let mut kept = Vec::new();
+            super::batch::each(sel, batch.len, |i| {
+                if v.get(i).as_bool() {
+                    kept.push(i as u16);
+                }
+            });
+            narrowed = kept;
+            sel = Some(&narrowed);
+        }
+        if let Some(ordered) = &self.ordered {
+            let rows = ordered.collect(run, groups, batch, sel)?;
+            agg.waiting.extend(rows);
+            return Ok(());
+        }
+        let mut values: Vec<Vector> = Vec::with_capacity(self.args.len());
+        for arg in &self.args {
+            values.push(arg.eval_batch(run, batch, sel)?);
+        }
+        if self.split == AggSplit::FinalDeserial {
+            let mut result = Ok(());
+            let mut cx = self.cx(run);
+            super::batch::each(sel, batch.len, |i| {
+                let group = groups.map_or(0, |g| g[i] as usize);
+                if result.is_ok() {
+                    result = agg.states.merge(&mut cx, group, &values[0].get(i));
+                }
+            });
+            return result;
+        }
+        let args: Vec<Arg> = values.iter().map(as_arg).collect();
+        agg.states.update(&mut self.cx(run), groups, &args, Rows { len: batch.len, sel })
+    }
+
+    fn cx<'r>(&'r self, run: &'r mut Run) -> FnCtx<'r> {
+        let env = run.env;
+        FnCtx { env, call: &self.info, state: run.call_state(self.state) }
+    }
+
+    /// Feeds the waiting rows of all groups but `open` to the states.
+    pub fn settle(&self, run: &mut Run, agg: &mut AggRun, open: Option<u32>) -> Result<()> {
+        match &self.ordered {
+            Some(ordered) if !agg.waiting.is_empty() => ordered.feed(run, self, agg, open),
+            _ => Ok(()),
+        }
+    }
+
+    /// The result of a group; rows that wait have been settled before.
+    pub fn finish(&self, run: &mut Run, agg: &AggRun, group: usize) -> Result<Datum> {
+        match self.split {
+            AggSplit::InitialSerial => agg.states.partial(&mut self.cx(run), group),
+            _ => agg.states.finish(&mut self.cx(run), group),
+        }
+    }
+
+    /// How the result is held.
+    pub fn result_type(&self) -> base::Oid {
+        match self.split {
+            AggSplit::InitialSerial => oid::BYTEA,
+            _ => self.info.ret_type,
+        }
+    }
+}
+
+impl Ordered {
+    fn compile(c: &mut ExprCompiler, a: &Aggref, map: &VarMap) -> Result<Ordered> {
+        let mut columns = Vec::new();
+        for t in a.args.iter().filter(|t| !t.junk).chain(a.args.iter().filter(|t| t.junk)) {
+            columns.push((t.sort_group_ref, c.expr(&t.expr, map)?));
+        }
+        let place = |target_ref: u32| -> Result<usize> {
+            columns
+                .iter()
+                .position(|(r, _)| *r == target_ref)
+                .map(|p| p + 1)
+                .ok_or_else(|| Error::internal("an aggregate is sorted by something unknown"))
+        };
+        let int = super::compare::CmpKind::Int;
+        let mut keys = vec![(0, Ordering_ { kind: int, descending: false, nulls_first: false })];
+        let mut distinct = Vec::new();
+        for clause in &a.distinct {
+            let at = place(clause.target_ref)?;
+            distinct.push((at, Equality::of_operator(c, clause.eq_op, a.input_collation)?));
+        }
+        for clause in a.order.iter().chain(&a.distinct) {
+            let at = place(clause.target_ref)?;
+            if keys.iter().any(|(k, _)| *k == at) {
+                continue;
+            }
+            let op = clause.sort_op.ok_or_else(|| {
+                err!(UNDEFINED_FUNCTION, "could not identify an ordering operator")
+            })?;
+            let mut order = Ordering_::of_operator(c, op, columns[at - 1].1.collation_hint(a))?;
+            order.nulls_first = clause.nulls_first;
+            keys.push((at, order));
+        }
+        let arg_count = a.args.iter().filter(|t| !t.junk).count();
+        let columns = columns.into_iter().map(|(_, p)| p).collect();
+        Ok(Ordered { columns, arg_count, keys, distinct })
+    }
+
+    fn phys(&self) -> Vec<PhysType> {
+        [PhysType::I64].into_iter().chain(self.columns.iter().map(|p| p.phys)).collect()
+    }
+
+    /// The selected rows: the group's number, then the columns.
+    fn collect(
+        &self,
+        run: &mut Run,
+        groups: Option<&[u32]>,
+        batch: &Batch,
+        sel: Option<&[u16]>,
+    ) -> Result<Option<Batch>> {
+        let numbers = match groups {
+            Some(g) => g.iter().map(|g| *g as i64).collect(),
+            None => vec![0; batch.len],
+        };
+        let mut columns = vec![Arc::new(Column::new(ColumnData::I64(numbers)))];
+        for prog in &self.columns {
+            let v = prog.eval_batch(run, batch, sel)?;
+            columns.push(v.into_column(prog.phys, batch.len));
+        }
+        let rows = Batch { len: batch.len, columns, sel: sel.map(<[u16]>::to_vec) };
+        Ok((rows.rows() > 0).then(|| rows.compact()))
+    }
+
+    fn feed(
+        &self,
+        run: &mut Run,
+        call: &AggCall,
+        agg: &mut AggRun,
+        open: Option<u32>,
+    ) -> Result<()> {
+        let mut sorter = Sorter::new(run, &self.phys(), None);
+        let mut kept = Vec::new();
+        for mut batch in std::mem::take(&mut agg.waiting) {
+            if let Some(open) = open {
+                let is_open = |i: usize| batch.get(0, i).as_i64() == open as i64;
+                let (still, ready): (Vec<u16>, Vec<u16>) =
+                    (0..batch.len as u16).partition(|i| is_open(*i as usize));
+                if !still.is_empty() {
+                    kept.push(Batch { sel: Some(still), ..batch.clone() }.compact());
+                }
+                batch.sel = Some(ready);
+            }
+            if batch.rows() > 0 {
+                sorter.push(run, &self.keys, &batch)?;
+            }
+        }
+        agg.waiting = kept;
+        let mut sorted = sorter.finish(run, &self.keys)?;
+        let mut last: Option<Vec<Datum>> = None;
+        while let Some(mut batch) = sorted.next(run, &self.keys, types::BATCH_ROWS)? {
+            if !self.distinct.is_empty() {
+                self.drop_repeated(run, &mut last, &mut batch)?;
+            }
+            let ColumnData::I64(numbers) = &batch.columns[0].data else { continue };
+            let groups: Vec<u32> = numbers.iter().map(|n| *n as u32).collect();
+            let args: Vec<Arg> =
+                batch.columns[1..=self.arg_count].iter().map(|c| Arg::Column(c)).collect();
+            let rows = Rows { len: batch.len, sel: batch.sel.as_deref() };
+            agg.states.update(&mut call.cx(run), Some(&groups), &args, rows)?;
+        }
+        Ok(())
+    }
+
+    fn drop_repeated(
+        &self,
+        run: &mut Run,
+        last: &mut Option<Vec<Datum>>,
+        batch: &mut Batch,
+    ) -> Result<()> {
+        let mut kept = Vec::new();
+        for i in 0..batch.len {
+            let row = batch.row(i);
+            let mut same = last.as_ref().is_some_and(|l| l[0] == row[0]);
+            if let (true, Some(before)) = (same, &*last) {
+                for (column, eq) in &self.distinct {
+                    same &= eq.same(run, &before[*column], &row[*column])?;
+                }
+            }
+            if !same {
+                kept.push(i as u16);
+            }
+            *last = Some(row);
+        }
+        batch.sel = Some(kept);
+        Ok(())
+    }
+}
+
+impl Prog {
+    /// The collation to sort an aggregate's input by.
+    fn collation_hint(&self, a: &Aggref) -> base::Oid {
+        let own = a.args.iter().find(|t| t.expr.ty() == self.ty).map(|t| t.expr.collation());
+        own.unwrap_or(a.input_collation)
+    }
+}
+
+/// An aggregate by its functions.
+struct TransSpec {
+    trans: Callee,
+    final_: Option<Callee>,
+    combine: Option<Callee>,
+    initial: Datum,
+    /// The final function wants so many NULLs after the state.
+    extra: usize,
+}
+
+struct TransAgg {
+    spec: Arc<TransSpec>,
+    /// State of each group; None before the first row of a strict function without a first state.
+    groups: Vec<Option<Datum>>,
+    call_state: CallState,
+}
+
+impl TransSpec {
+    fn compile(c: &mut ExprCompiler, a: &Aggref) -> Result<TransSpec> {
+        let desc = c.catalog.aggregate(a.agg)?;
+        let name = || c.catalog.proc(a.agg).map(|p| p.name.to_string()).unwrap_or_default();
+        if desc.trans_type == INTERNAL {
+            return Err(Error::unsupported(format!("aggregate function {}", name())));
+        }
+        let mut types = vec![desc.trans_type];
+        types.extend(a.args.iter().filter(|t| !t.junk).map(|t| t.expr.ty()));
+        let extra = if desc.final_extra { types.len() - 1 } else { 0 };
+        let state = desc.trans_type;
+        let trans = c.callee(desc.trans, a.input_collation, types, state)?;
+        let mut other = |func: base::Oid, args: Vec<base::Oid>, ret| {
+            func.is_valid().then(|| c.callee(func, a.input_collation, args, ret)).transpose()
+        };
+        let final_ = other(desc.final_, vec![state], a.ty)?;
+        let combine = other(desc.combine, vec![state, state], state)?;
+        let initial = match &desc.init_value {
+            Some(text) => {
+                let env = functions::StaticEnv::new(0);
+                types::io::input(state, text, -1, &functions::FnEnv::io(&env))?
+            }
+            None => Datum::Null,
+        };
+        Ok(TransSpec { trans, final_, combine, initial, extra })
+    }
+}
+
+/// The pseudo-type of states that are no values.
+const INTERNAL: base::Oid = base::Oid(2281);
+
+impl TransAgg {
+    fn make(spec: &Arc<TransSpec>) -> Box<dyn GroupedAgg> {
+        Box::new(TransAgg {
+            spec: Arc::clone(spec),
+            groups: Vec::new(),
+            call_state: CallState::default(),
+        })
+    }
+
+    fn first(&self) -> Option<Datum> {
+        let spec = &self.spec;
+        (!(spec.trans.strict && spec.initial.is_null())).then(|| spec.initial.clone())
+    }
+
+    fn call(callee: &Callee, cx: &FnCtx, state: &mut CallState, args: &[Datum]) -> Result<Datum> {
+        match callee.entry {
+            Some(e) => (e.row)(&mut FnCtx { env: cx.env, call: &callee.info, state }, args),
+            None => cx.env.catalog().call_user_function(callee.info.fn_oid, args),
+        }
+    }
+}
+
+impl GroupedAgg for TransAgg {
+    fn resize(&mut self, groups: usize) {
+        let first = self.first();
+        self.groups.resize(groups, first);
+    }
+
+    fn update(
+        &mut self,
+        cx: &mut FnCtx,
+        groups: Option<&[u32]>,
+        args: &[Arg],
+        rows: Rows,
+    ) -> Result<()> {
+        let spec = Arc::clone(&self.spec);
+        let mut values = vec![Datum::Null; args.len() + 1];
+        rows.each(|i| {
+            let group = &mut self.groups[groups.map_or(0, |g| g[i] as usize)];
+            for (value, arg) in values[1..].iter_mut().zip(args) {
+                *value = arg.get(i);
+            }
+            if spec.trans.strict {
+                if values[1..].iter().any(Datum::is_null) {
+                    return Ok(());
+                }
+                match group {
+                    // The first value becomes the state.
+                    None => {
+                        *group = values.get(1).cloned();
+                        return Ok(());
+                    }
+                    Some(Datum::Null) => return Ok(()),
+                    Some(_) => {}
+                }
+            }
+            values[0] = group.take().unwrap_or_default();
+            *group = Some(Self::call(&spec.trans, cx, &mut self.call_state, &values)?);
+            Ok(())
+        })
+    }
+
+    fn finish(&self, cx: &mut FnCtx, group: usize) -> Result<Datum> {
+        let state = self.groups[group].clone().unwrap_or_default();
+        match &self.spec.final_ {
+            None => Ok(state),
+            Some(f) if f.strict && state.is_null() => Ok(Datum::Null),
+            Some(f) => {
+                let mut args = vec![state];
+                args.resize(1 + self.spec.extra, Datum::Null);
+                Self::call(f, cx, &mut CallState::default(), &args)
+            }
+        }
+    }
+
+    fn partial(&self, _cx: &mut FnCtx, group: usize) -> Result<Datum> {
+        Ok(self.groups[group].clone().unwrap_or_default())
+    }
+
+    fn merge(&mut self, cx: &mut FnCtx, group: usize, partial: &Datum) -> Result<()> {
+        let Some(combine) = &self.spec.combine else {
+            return Err(Error::unsupported("combining the states of this aggregate"));
+        };
+        if partial.is_null() && combine.strict {
+            return Ok(());
+        }
+        let state = match self.groups[group].take() {
+            None | Some(Datum::Null) if combine.strict => partial.clone(),
+            old => {
+                let args = [old.unwrap_or_default(), partial.clone()];
+                Self::call(combine, cx, &mut self.call_state, &args)?
+            }
+        };
+        self.groups[group] = Some(state);
+        Ok(())
+    }
+
+    fn reset(&mut self, group: usize) {
+        self.groups[group] = self.first();
+    }
+
+    fn memory(&self) -> usize {
+        self.groups.len() * size_of::<Option<Datum>>()
+    }
+}
