@@ -47,6 +47,10 @@ impl Tree<'_> {
         let distinct = key.has_null() && !self.index.nulls_not_distinct;
         let check = if distinct { UniqueCheck::No } else { check };
         let item = form_item(self.index, values, tid)?;
+        if self.is_logged() {
+            // A full disk must be found before a page is changed.
+            self.storage.wal.check_space()?;
+        }
         let mut entry = Entry { item, key, tid, check, probe };
         loop {
             if let Some(outcome) = self.try_insert(&mut entry)? {
