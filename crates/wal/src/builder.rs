@@ -48,6 +48,16 @@ struct Block<'a> {
     data_end: usize,
 }
 
+/// Which pages get an image.
+#[derive(Clone, Copy)]
+pub(crate) struct ImagePolicy {
+    /// Those that did not change since here, if `full_page_writes`.
+    pub redo: Lsn,
+    pub full_page_writes: bool,
+    /// The others too, for replay to compare with: `wal_consistency_checking`.
+    pub check: bool,
+}
+
 /// A record in the making. It lives on the stack: small records allocate nothing.
 pub struct RecordBuilder<'a> {
     rmgr: Rmgr,
@@ -125,18 +135,16 @@ impl<'a> RecordBuilder<'a> {
     }
 
     /// Encodes the record into `out` (emptied first), padded to 8 bytes, without its position.
-    /// Pages that did not change since `redo` get an image if `full_page_writes`. Gives the
-    /// number of images.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, redo: Lsn, full_page_writes: bool) -> u32 {
+    /// Gives the number of images.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>, images: ImagePolicy) -> u32 {
         out.clear();
         out.resize(record::HEADER, 0);
-        let mut images: SmallVec<[Option<ImageInfo>; 4]> = SmallVec::new();
+        let mut taken: SmallVec<[Option<ImageInfo>; 4]> = SmallVec::new();
         let mut from = 0;
         let mut last_rel = None;
         for b in &self.blocks {
-            let image = b.image(redo, full_page_writes);
-            let has_data = image.is_none() || b.flags.has(BlockFlags::KEEP_DATA);
-            let data_len = if has_data { b.data_end - from } else { 0 };
+            let image = b.image(images);
+            let data_len = if b.has_data(&image) { b.data_end - from } else { 0 };
             from = b.data_end;
             BlockHeader {
                 id: b.id,
@@ -149,17 +157,15 @@ impl<'a> RecordBuilder<'a> {
             }
             .encode(out);
             last_rel = Some(b.rel);
-            images.push(image);
+            taken.push(image);
         }
         from = 0;
-        let mut taken = 0;
-        for (b, image) in self.blocks.iter().zip(&images) {
+        for (b, image) in self.blocks.iter().zip(&taken) {
             if let (Some(image), Some(page)) = (image, b.page) {
-                taken += 1;
                 out.extend_from_slice(&page[..image.hole_offset as usize]);
                 out.extend_from_slice(&page[(image.hole_offset + image.hole_len) as usize..]);
             }
-            if image.is_none() || b.flags.has(BlockFlags::KEEP_DATA) {
+            if b.has_data(image) {
                 out.extend_from_slice(&self.block_data[from..b.data_end]);
             }
             from = b.data_end;
@@ -167,30 +173,37 @@ impl<'a> RecordBuilder<'a> {
         out.extend_from_slice(&self.data);
         let (blocks, data_len) = (self.blocks.len() as u8, self.data.len() as u32);
         record::finish(out, self.rmgr as u8, self.info, self.xid, blocks, data_len);
-        taken
+        taken.iter().flatten().filter(|i| !i.check_only).count() as u32
     }
 }
 
 impl Block<'_> {
+    fn has_data(&self, image: &Option<ImageInfo>) -> bool {
+        image.is_none_or(|i| i.check_only) || self.flags.has(BlockFlags::KEEP_DATA)
+    }
+
     /// Decides whether the page's image goes into the record, and which part of it.
-    fn image(&self, redo: Lsn, full_page_writes: bool) -> Option<ImageInfo> {
+    fn image(&self, policy: ImagePolicy) -> Option<ImageInfo> {
         let page = self.page?;
-        let forced = self.flags.has(BlockFlags::FORCE_IMAGE);
-        if !forced {
+        let mut check_only = false;
+        if !self.flags.has(BlockFlags::FORCE_IMAGE) {
             let none = BlockFlags::WILL_INIT.0 | BlockFlags::NO_IMAGE.0;
             let lsn = u64::from_le_bytes(*page.first_chunk::<8>()?);
-            if !full_page_writes || self.flags.0 & none != 0 || lsn > redo.0 {
-                return None;
+            if !policy.full_page_writes || self.flags.0 & none != 0 || lsn > policy.redo.0 {
+                if !policy.check || self.flags.has(BlockFlags::NO_IMAGE) {
+                    return None;
+                }
+                check_only = true;
             }
         }
-        let whole = ImageInfo { hole_offset: 0, hole_len: 0 };
+        let whole = ImageInfo { hole_offset: 0, hole_len: 0, check_only };
         if !self.flags.has(BlockFlags::STANDARD) {
             return Some(whole);
         }
         let lower = u16::from_le_bytes([page[12], page[13]]);
         let upper = u16::from_le_bytes([page[14], page[15]]);
         if lower >= 24 && lower < upper && upper as usize <= PAGE_SIZE {
-            return Some(ImageInfo { hole_offset: lower, hole_len: upper - lower });
+            return Some(ImageInfo { hole_offset: lower, hole_len: upper - lower, check_only });
         }
         Some(whole)
     }

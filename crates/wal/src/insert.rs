@@ -1,6 +1,6 @@
 //! Insertion: decide on images, reserve, copy, publish.
 
-use crate::builder::RecordBuilder;
+use crate::builder::{ImagePolicy, RecordBuilder};
 use crate::log::{Wal, wake};
 use crate::record::{self, HEADER};
 use crate::rmgr::{Rmgr, xlog_info};
@@ -60,7 +60,12 @@ impl Wal {
         let (start, images) = loop {
             // The slot is taken before the epoch is read: see README, "images".
             let (epoch, redo) = self.slots.epoch();
-            let images = builder.encode(bytes, redo, self.full_page_writes());
+            let policy = ImagePolicy {
+                redo,
+                full_page_writes: self.full_page_writes(),
+                check: self.config.consistency_check,
+            };
+            let images = builder.encode(bytes, policy);
             let len = bytes.len() as u64;
             match self.slots.reserve(slot, epoch, len, self.segments.allocated()) {
                 Ok(start) => break (start, images),
@@ -230,7 +235,8 @@ impl Wal {
         let size = self.segments.size;
         let mut bytes = vec![];
         let record = RecordBuilder::new(Rmgr::Xlog, xlog_info::SWITCH, Xid::INVALID);
-        record.encode(&mut bytes, Lsn::INVALID, false);
+        let none = ImagePolicy { redo: Lsn::INVALID, full_page_writes: false, check: false };
+        record.encode(&mut bytes, none);
         let mut slot = self.slots.acquire(slot_hint());
         let (start, end) = loop {
             let (epoch, _) = self.slots.epoch();

@@ -31,7 +31,7 @@ pub use flush::FlushListener;
 pub use log::{PanicHandler, SyncMethod, Wal, WalConfig, WalStats};
 pub use reader::{ReadOutcome, WalReader};
 pub use record::{BlockRef, Record};
-pub use recovery::{RecoveryEnd, Redo, RedoTable};
+pub use recovery::{PageSource, RecoveryEnd, Redo, RedoTable};
 pub use rmgr::{Rmgr, xlog_info};
 pub use segment::{parse_segment_name, segment_name};
 pub use slots::Slots;

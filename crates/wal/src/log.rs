@@ -41,6 +41,9 @@ pub struct WalConfig {
     pub fsync: bool,
     /// `full_page_writes`.
     pub full_page_writes: bool,
+    /// `wal_consistency_checking` for all managers: each record carries what its pages look
+    /// like after it, and replay compares.
+    pub consistency_check: bool,
     /// `wal_writer_delay`: how long an asynchronous commit may stay unflushed.
     pub writer_delay: Duration,
     /// Whether threads of the log's own flush and make segments ahead. Without them flushing
@@ -60,6 +63,7 @@ impl Default for WalConfig {
             sync_method: SyncMethod::Fdatasync,
             fsync: true,
             full_page_writes: true,
+            consistency_check: false,
             writer_delay: Duration::from_millis(200),
             threads: true,
             on_panic: Arc::new(|e| os::abort(&e.to_string())),

@@ -17,6 +17,7 @@ const FORK_MASK: u8 = 0x0F;
 const HAS_IMAGE: u8 = 0x10;
 const WILL_INIT: u8 = 0x20;
 const HAS_REL: u8 = 0x40;
+const CHECK_ONLY: u8 = 0x80;
 
 const _: () = assert!(HEADER.is_multiple_of(ALIGN as usize));
 
@@ -25,6 +26,8 @@ const _: () = assert!(HEADER.is_multiple_of(ALIGN as usize));
 pub(crate) struct ImageInfo {
     pub hole_offset: u16,
     pub hole_len: u16,
+    /// Not to be restored, but compared with the page after redo.
+    pub check_only: bool,
 }
 
 /// What a record says of one block, before the contents.
@@ -43,6 +46,7 @@ impl BlockHeader {
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut flags = self.fork as u8;
         flags |= if self.image.is_some() { HAS_IMAGE } else { 0 };
+        flags |= if self.image.is_some_and(|i| i.check_only) { CHECK_ONLY } else { 0 };
         flags |= if self.will_init { WILL_INIT } else { 0 };
         flags |= if self.rel.is_some() { HAS_REL } else { 0 };
         out.extend_from_slice(&[self.id, flags]);
@@ -123,7 +127,19 @@ pub struct BlockRef {
 impl BlockRef {
     /// True if the record holds the page itself; redo restores it and ignores the data.
     pub fn has_image(&self) -> bool {
-        self.image.is_some()
+        self.image.as_ref().is_some_and(|(i, _)| !i.check_only)
+    }
+
+    /// True if the record holds what the page must be after redo.
+    pub fn has_check_image(&self) -> bool {
+        self.image.as_ref().is_some_and(|(i, _)| i.check_only)
+    }
+
+    /// The part of the page that the image leaves out.
+    pub(crate) fn hole(&self) -> Range<usize> {
+        self.image
+            .as_ref()
+            .map_or(0..0, |(i, _)| i.hole_offset as usize..(i.hole_offset + i.hole_len) as usize)
     }
 
     /// Bytes of the image in the record; 0 without one.
@@ -184,12 +200,22 @@ impl Record {
 
     /// Restores the image of block `id` into `page` (8 KB). False if there is no image.
     pub fn restore_image(&self, id: u8, page: &mut [u8]) -> bool {
+        self.block(id).is_some_and(|b| b.has_image()) && self.image_into(id, page)
+    }
+
+    /// Gives in `page` what block `id` must look like after redo, but for its LSN and
+    /// checksum. False if the record does not say.
+    pub fn check_image(&self, id: u8, page: &mut [u8]) -> bool {
+        self.block(id).is_some_and(|b| b.has_check_image()) && self.image_into(id, page)
+    }
+
+    fn image_into(&self, id: u8, page: &mut [u8]) -> bool {
         let Some((image, range)) = self.block(id).and_then(|b| b.image.clone()) else {
             return false;
         };
         let bytes = &self.bytes[range];
-        let (start, end) =
-            (image.hole_offset as usize, (image.hole_offset + image.hole_len) as usize);
+        let start = image.hole_offset as usize;
+        let end = start + image.hole_len as usize;
         page[..start].copy_from_slice(&bytes[..start]);
         page[start..end].fill(0);
         page[end..PAGE_SIZE].copy_from_slice(&bytes[start..]);
@@ -290,7 +316,9 @@ impl Cursor<'_> {
         let data_len = self.u32()? as usize;
         let mut image = None;
         if flags & HAS_IMAGE != 0 {
-            let info = ImageInfo { hole_offset: self.u16()?, hole_len: self.u16()? };
+            let (hole_offset, hole_len) = (self.u16()?, self.u16()?);
+            let check_only = flags & CHECK_ONLY != 0;
+            let info = ImageInfo { hole_offset, hole_len, check_only };
             let hole_end = info.hole_offset as usize + info.hole_len as usize;
             if hole_end > PAGE_SIZE {
                 return None;
@@ -318,15 +346,17 @@ impl Cursor<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::builder::ImagePolicy;
     use crate::{BlockFlags, RecordBuilder};
 
     fn rel(number: u32) -> RelFile {
         RelFile { tablespace: Oid(1663), database: Oid(5), number }
     }
 
-    fn decoded(b: &RecordBuilder, redo: u64) -> Record {
+    fn decoded(b: &RecordBuilder, redo: u64, check: bool) -> Record {
         let mut out = vec![];
-        b.encode(&mut out, Lsn(redo), true);
+        let policy = ImagePolicy { redo: Lsn(redo), full_page_writes: true, check };
+        b.encode(&mut out, policy);
         place(&mut out, 4096);
         let len = u32::from_le_bytes([out[0], out[1], out[2], out[3]]) as usize;
         assert!(out.len() - len < 8);
@@ -350,7 +380,7 @@ mod tests {
         b.block(1, rel(1), Fork::Vm, BlockNo(4), None, BlockFlags::NONE);
         b.block(2, rel(2), Fork::Main, BlockNo(5), Some(&page), BlockFlags::WILL_INIT);
         b.data(b"main").block_data(1, b"one").block_data(0, b"zero").block_data(2, b"two");
-        let r = decoded(&b, 499);
+        let r = decoded(&b, 499, false);
         assert_eq!((r.rmgr, r.info, r.xid, r.data()), (Rmgr::Heap, 0x20, Xid(77), &b"main"[..]));
         assert_eq!(r.block_data(0), b"zero");
         assert_eq!(r.block_data(1), b"one");
@@ -359,7 +389,7 @@ mod tests {
         assert_eq!(r.block(1).unwrap().fork, Fork::Vm);
         assert!(r.block(2).unwrap().will_init);
         assert!(r.blocks.iter().all(|b| !b.has_image()));
-        let r = decoded(&b, 500);
+        let r = decoded(&b, 500, false);
         assert!(r.block(0).unwrap().has_image());
         assert_eq!(r.block_data(0), b"");
         assert_eq!(r.image_len(), PAGE_SIZE - 7900);
@@ -367,6 +397,11 @@ mod tests {
         assert!(r.restore_image(0, &mut restored));
         assert_eq!(restored, page);
         assert!(!r.restore_image(2, &mut restored));
+        let r = decoded(&b, 499, true);
+        assert_eq!(r.block_data(0), b"zero");
+        assert!(!r.restore_image(0, &mut restored));
+        assert!(r.check_image(0, &mut restored) && r.check_image(2, &mut restored));
+        assert_eq!(restored, page);
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use crate::control::{Control, DbState};
 use crate::log::Wal;
 use crate::reader::{ReadOutcome, WalReader};
-use crate::record::Record;
+use crate::record::{BlockRef, Record};
 use crate::rmgr::{Rmgr, xlog_info};
-use base::{Lsn, Result, Severity, err};
+use base::{Lsn, PAGE_SIZE, Result, Severity, err};
 use os::sync::Arc;
 use os::sync::atomic::Ordering;
 use os::{IoError, OpenOptions};
@@ -24,6 +24,12 @@ pub trait Redo: Send + Sync {
         "UNKNOWN"
     }
 
+    /// Blanks what may differ between a page that was changed and one that was replayed, such
+    /// as hint bits, before `wal_consistency_checking` compares them.
+    fn mask(&self, page: &mut [u8]) {
+        let _ = page;
+    }
+
     /// Before the first record.
     fn start(&self) -> Result<()> {
         Ok(())
@@ -39,7 +45,11 @@ pub trait Redo: Send + Sync {
 #[derive(Clone, Default)]
 pub struct RedoTable {
     managers: [Option<Arc<dyn Redo>>; 32],
+    pages: Option<Arc<PageSource>>,
 }
+
+/// Gives the page that replay made of a block; false if the block is gone since.
+pub type PageSource = dyn Fn(&BlockRef, &mut [u8]) -> Result<bool> + Send + Sync;
 
 impl RedoTable {
     /// A table without managers.
@@ -63,6 +73,44 @@ impl RedoTable {
         self.managers[rmgr as usize].as_ref()
     }
 
+    /// Sets where replayed pages are found, to compare them with those in records that
+    /// were written with `consistency_check`.
+    pub fn set_pages(&mut self, pages: Arc<PageSource>) {
+        self.pages = Some(pages);
+    }
+
+    /// Compares the pages that the record changed with what they were when it was written.
+    fn check_pages(&self, record: &Record) -> Result<()> {
+        let (Some(pages), Some(manager)) = (&self.pages, self.get(record.rmgr)) else {
+            return Ok(());
+        };
+        for block in record.blocks.iter().filter(|b| b.has_check_image()) {
+            let mut expected = vec![0; PAGE_SIZE];
+            let mut found = vec![0; PAGE_SIZE];
+            record.check_image(block.id, &mut expected);
+            if !pages(block, &mut found)? {
+                continue;
+            }
+            let newer = Lsn(u64::from_le_bytes(*found.first_chunk().unwrap_or(&[0; 8])));
+            if newer > record.lsn_end {
+                continue;
+            }
+            found[block.hole()].fill(0);
+            for page in [&mut expected, &mut found] {
+                // The LSN and the checksum are those of before.
+                page[..10].fill(0);
+                manager.mask(page);
+            }
+            if let Some(at) = expected.iter().zip(&found).position(|(a, b)| a != b) {
+                let (rel, fork, number) = (block.rel, block.fork, block.block);
+                let e = err!(DATA_CORRUPTED, "inconsistent page found, rel {rel}, block {number}");
+                let detail = format!("Fork {fork:?} differs from byte {at}.");
+                return Err(e.detail(detail).context(self.context(record)));
+            }
+        }
+        Ok(())
+    }
+
     /// Hands a record to its manager. An error gets the record as context.
     pub fn redo(&self, record: &Record) -> Result<()> {
         let Some(manager) = self.get(record.rmgr) else {
@@ -73,7 +121,8 @@ impl RedoTable {
                 record.lsn_start
             ));
         };
-        manager.redo(record).map_err(|e| e.context(self.context(record)))
+        manager.redo(record).map_err(|e| e.context(self.context(record)))?;
+        self.check_pages(record)
     }
 
     fn context(&self, record: &Record) -> String {

@@ -291,3 +291,41 @@ fn listeners_hear_of_flushes() {
     }
     wal.shutdown().unwrap();
 }
+
+#[test]
+fn replay_compares_pages_when_asked() {
+    struct Breaks;
+    impl Redo for Breaks {
+        fn redo(&self, _: &Record) -> base::Result<()> {
+            Ok(())
+        }
+        fn describe(&self, _: &Record) -> String {
+            "a change".into()
+        }
+    }
+    let disk = Disk::simulated(SimDisk::new(1, Faults::default()));
+    let config = WalConfig { threads: false, consistency_check: true, ..small() };
+    let wal = Wal::create(disk.clone(), Path::new(DIR), config.clone()).unwrap();
+    let rel = RelFile { tablespace: Oid(1663), database: Oid(5), number: 1 };
+    let page = vec![9u8; PAGE_SIZE];
+    let redo = wal.inserted();
+    let mut b = RecordBuilder::new(Rmgr::Heap, 0, Xid(3));
+    b.block(0, rel, Fork::Main, BlockNo(0), Some(&page), BlockFlags::WILL_INIT);
+    let start = wal.insert_range(&b).0;
+    wal.flush(wal.inserted()).unwrap();
+    for same in [true, false] {
+        let wal = Wal::open(disk.clone(), Path::new(DIR), config.clone(), redo).unwrap();
+        let mut table = RedoTable::new().with(Rmgr::Heap, Arc::new(Breaks));
+        table.set_pages(Arc::new(move |_, page| {
+            page.fill(9);
+            page[..8].fill(0);
+            page[100] += !same as u8;
+            Ok(true)
+        }));
+        let mut control = Control::new(1, 256 << 10);
+        control.checkpoint = start;
+        control.checkpoint_copy.redo = redo;
+        let result = wal.recover(&control, &table, &mut |_| Ok(()));
+        assert_eq!(result.is_ok(), same, "{result:?}");
+    }
+}

@@ -330,6 +330,31 @@ mod tests {
     }
 
     #[test]
+    fn simulated_requests_finish_in_an_order_of_the_seeds() {
+        use crate::sim::{Faults, Sim, SimDisk};
+        let order = |seed| {
+            Sim::new(seed)
+                .run(|| {
+                    let disk = Disk::simulated(SimDisk::new(1, Faults::default()));
+                    let file = disk.open(Path::new("f"), &OpenOptions::new().create()).unwrap();
+                    let mut queue = IoQueue::new(IoMethod::IoUring);
+                    for i in 0..8 {
+                        queue.write(&file, AlignedBuf::zeroed(512), i * 512, i);
+                    }
+                    let mut out = vec![];
+                    while queue.in_flight() > 0 {
+                        queue.wait(1, &mut out);
+                    }
+                    out.iter().map(|c| c.token).collect::<Vec<_>>()
+                })
+                .finished()
+        };
+        assert_eq!(order(3), order(3));
+        assert!((0..9).any(|seed| order(seed) != order(3)));
+        assert!(order(3).len() == 8);
+    }
+
+    #[test]
     fn all_methods_do_the_same() {
         for method in [IoMethod::Sync, IoMethod::Worker, IoMethod::detect()] {
             exercise(method, false);
