@@ -1,0 +1,367 @@
+//! Equivalence classes: sets of expressions that conditions make equal. They imply further
+//! conditions, and they name sort orders.
+
+use crate::rel::{EcMember, EquivalenceClass, Restriction};
+use crate::relids::Relids;
+use crate::restriction::{Placement, operands};
+use crate::root::Root;
+use base::{Oid, Result};
+use ir::{Expr, OpExpr, OpKind};
+use std::rc::Rc;
+
+impl Root<'_> {
+    /// Takes a merge-joinable equality into the classes. False if it must be kept as it is.
+    pub fn process_equivalence(&mut self, r: &Rc<Restriction>) -> Result<bool> {
+        let Some((left, right)) = operands(r) else { return Ok(false) };
+        let (left, right) = (left.clone(), right.clone());
+        if left == right {
+            return Ok(false);
+        }
+        let Expr::Op(op) = &r.clause else { return Ok(false) };
+        let collation = op.input_collation;
+        let desc = self.env.catalog.operator(op.op)?;
+        let a = self.find_member(&left, desc.left, &r.merge_families, collation);
+        let b = self.find_member(&right, desc.right, &r.merge_families, collation);
+        let ec = match (a, b) {
+            (Some(a), Some(b)) if a == b => a,
+            (Some(a), Some(b)) => {
+                self.merge_classes(a, b);
+                a
+            }
+            (Some(a), None) => {
+                self.add_member(a, right, desc.right);
+                a
+            }
+            (None, Some(b)) => {
+                self.add_member(b, left, desc.left);
+                b
+            }
+            (None, None) => {
+                self.ecs.push(EquivalenceClass {
+                    families: r.merge_families.clone(),
+                    collation,
+                    ..EquivalenceClass::default()
+                });
+                let ec = self.ecs.len() - 1;
+                self.add_member(ec, left, desc.left);
+                self.add_member(ec, right, desc.right);
+                ec
+            }
+        };
+        self.ecs[ec].sources.push(r.clone());
+        r.left_ec.set(Some(ec));
+        r.right_ec.set(Some(ec));
+        Ok(true)
+    }
+
+    fn find_member(&self, expr: &Expr, ty: Oid, families: &[Oid], collation: Oid) -> Option<usize> {
+        self.ecs.iter().position(|ec| {
+            ec.merged.is_none()
+                && !ec.has_volatile
+                && ec.collation == collation
+                && ec.families == families
+                && ec.members.iter().any(|m| m.ty == ty && m.expr == *expr)
+        })
+    }
+
+    fn add_member(&mut self, ec: usize, expr: Expr, ty: Oid) {
+        let relids = self.relids_of(&expr);
+        let is_const = relids.is_empty();
+        let class = &mut self.ecs[ec];
+        class.relids.extend(&relids);
+        class.has_const |= is_const;
+        class.members.push(EcMember { expr, relids, is_const, ty });
+    }
+
+    fn merge_classes(&mut self, into: usize, from: usize) {
+        let old = std::mem::take(&mut self.ecs[from]);
+        self.ecs[from].merged = Some(into);
+        let class = &mut self.ecs[into];
+        class.members.extend(old.members);
+        class.sources.extend(old.sources);
+        class.derived.extend(old.derived);
+        class.relids.extend(&old.relids);
+        class.has_const |= old.has_const;
+    }
+
+    /// The class of a sort expression. With `create`, a new one if there is none.
+    pub fn class_for_sort(
+        &mut self,
+        expr: &Expr,
+        families: &[Oid],
+        ty: Oid,
+        collation: Oid,
+        sort_ref: u32,
+        create: bool,
+    ) -> Result<Option<usize>> {
+        let volatile = crate::prep::volatility::has_volatile(expr, self.env)?;
+        if !volatile {
+            let found = self.ecs.iter().position(|ec| {
+                ec.merged.is_none()
+                    && !ec.has_volatile
+                    && ec.collation == collation
+                    && ec.families == families
+                    && ec.members.iter().any(|m| m.ty == ty && m.expr == *expr)
+            });
+            if found.is_some() {
+                return Ok(found);
+            }
+        } else if let Some(found) = self
+            .ecs
+            .iter()
+            .position(|ec| ec.has_volatile && ec.sort_ref == sort_ref && sort_ref != 0)
+        {
+            return Ok(Some(found));
+        }
+        if !create {
+            return Ok(None);
+        }
+        self.ecs.push(EquivalenceClass {
+            families: families.to_vec(),
+            collation,
+            has_volatile: volatile,
+            sort_ref,
+            ..EquivalenceClass::default()
+        });
+        let ec = self.ecs.len() - 1;
+        self.add_member(ec, expr.clone(), ty);
+        // An aggregate or window function has no tables of its own, but is no constant.
+        if volatile || ir::walk::any(expr, &mut |e| matches!(e, Expr::Agg(_) | Expr::Window(_))) {
+            self.ecs[ec].has_const = false;
+            self.ecs[ec].members[0].is_const = false;
+        }
+        Ok(Some(ec))
+    }
+
+    /// An equality between two members, if the families have an operator for their types.
+    fn equality(
+        &self,
+        ec: &EquivalenceClass,
+        left: &EcMember,
+        right: &EcMember,
+    ) -> Result<Option<Expr>> {
+        for family in &ec.families {
+            let Some(op) = self.env.catalog.amop(*family, left.ty, right.ty, 3)? else { continue };
+            let desc = self.env.catalog.operator(op)?;
+            return Ok(Some(Expr::Op(OpExpr {
+                kind: OpKind::Plain,
+                op,
+                func: desc.function,
+                ret_type: Oid(16),
+                ret_set: false,
+                collation: Oid::INVALID,
+                input_collation: ec.collation,
+                args: vec![left.expr.clone(), right.expr.clone()],
+                location: None,
+            })));
+        }
+        Ok(None)
+    }
+
+    /// A restriction `left = right` of a class; one that was written or made already is reused.
+    fn class_restriction(
+        &mut self,
+        index: usize,
+        left: &EcMember,
+        right: &EcMember,
+        base: bool,
+    ) -> Result<Option<Rc<Restriction>>> {
+        let ec = &self.ecs[index];
+        let same = |r: &Rc<Restriction>| {
+            operands(r).is_some_and(|(a, b)| {
+                *a == left.expr && *b == right.expr || *b == left.expr && *a == right.expr
+            })
+        };
+        if let Some(found) = ec.sources.iter().chain(&ec.derived).find(|r| same(r)) {
+            return Ok(Some(found.clone()));
+        }
+        let Some(clause) = self.equality(ec, left, right)? else { return Ok(None) };
+        let place = Placement { pushed_down: true, parent_ec: Some(index), ..Placement::default() };
+        let r = self.restriction(clause, place)?;
+        r.left_ec.set(Some(index));
+        r.right_ec.set(Some(index));
+        let _ = base;
+        self.ecs[index].derived.push(r.clone());
+        Ok(Some(r))
+    }
+
+    /// Conditions on single relations that the classes imply.
+    pub fn generate_base_implied(&mut self) -> Result<()> {
+        for index in 0..self.ecs.len() {
+            let ec = &self.ecs[index];
+            if ec.merged.is_some() || ec.members.len() < 2 {
+                continue;
+            }
+            let members = ec.members.clone();
+            let mut made = Vec::new();
+            if ec.has_const {
+                // `a = 1 AND 1 = b`: as written where it is, else each member = the constant.
+                let pick = members.iter().position(|m| m.is_const).unwrap_or(0);
+                for (i, m) in members.iter().enumerate() {
+                    if i == pick {
+                        continue;
+                    }
+                    match self.class_restriction(index, m, &members[pick], true)? {
+                        Some(r) => made.push(r),
+                        None => self.ecs[index].broken = true,
+                    }
+                }
+            } else {
+                let mut last: Vec<(u32, EcMember)> = Vec::new();
+                for m in &members {
+                    let Some(rel) = m.relids.singleton() else { continue };
+                    match last.iter_mut().find(|(r, _)| *r == rel) {
+                        None => last.push((rel, m.clone())),
+                        Some((_, prev)) => {
+                            let prev_member = std::mem::replace(prev, m.clone());
+                            if let Some(r) = self.class_restriction(index, &prev_member, m, true)? {
+                                made.push(r);
+                            }
+                        }
+                    }
+                }
+            }
+            if self.ecs[index].broken {
+                made = self.ecs[index].sources.clone();
+            }
+            for r in made {
+                self.distribute_restriction(r);
+            }
+        }
+        Ok(())
+    }
+
+    /// Conditions that join `outer` to `inner` and that the classes imply.
+    pub fn generate_join_implied(
+        &mut self,
+        outer: &Relids,
+        inner: &Relids,
+    ) -> Result<Vec<Rc<Restriction>>> {
+        let mut out = Vec::new();
+        let both = outer.union(inner);
+        for index in 0..self.ecs.len() {
+            let ec = &self.ecs[index];
+            if ec.merged.is_some()
+                || ec.has_const
+                || ec.has_volatile
+                || ec.members.len() < 2
+                || ec.broken
+                || !ec.relids.overlaps(outer)
+                || !ec.relids.overlaps(inner)
+            {
+                continue;
+            }
+            let members = ec.members.clone();
+            let usable = |m: &&EcMember| m.relids.is_subset(&both) && !m.is_const;
+            let outer_members: Vec<&EcMember> =
+                members.iter().filter(usable).filter(|m| m.relids.is_subset(outer)).collect();
+            let inner_members: Vec<&EcMember> =
+                members.iter().filter(usable).filter(|m| m.relids.is_subset(inner)).collect();
+            let new_members: Vec<&EcMember> = members
+                .iter()
+                .filter(usable)
+                .filter(|m| !m.relids.is_subset(outer) && !m.relids.is_subset(inner))
+                .collect();
+            if let Some(r) = self.best_join_clause(index, &outer_members, &inner_members)? {
+                out.push(r);
+            }
+            // Members that need both sides are tied to one that needs one side only.
+            let mut previous: Option<&EcMember> =
+                outer_members.first().or(inner_members.first()).copied();
+            for m in new_members {
+                if let Some(p) = previous
+                    && let Some(r) = self.class_restriction(index, p, m, false)?
+                {
+                    out.push(r);
+                }
+                previous = Some(m);
+            }
+        }
+        Ok(out)
+    }
+
+    /// The one condition that ties the two sides, plain columns preferred.
+    fn best_join_clause(
+        &mut self,
+        index: usize,
+        outer: &[&EcMember],
+        inner: &[&EcMember],
+    ) -> Result<Option<Rc<Restriction>>> {
+        let mut best: Option<(u32, EcMember, EcMember)> = None;
+        for o in outer {
+            for i in inner {
+                if self.equality(&self.ecs[index], o, i)?.is_none() {
+                    continue;
+                }
+                let score = u32::from(matches!(o.expr, Expr::Var(_)))
+                    + u32::from(matches!(i.expr, Expr::Var(_)));
+                if best.as_ref().is_none_or(|b| score > b.0) {
+                    best = Some((score, (*o).clone(), (*i).clone()));
+                }
+            }
+        }
+        match best {
+            None => Ok(None),
+            Some((_, o, i)) => self.class_restriction(index, &o, &i, false),
+        }
+    }
+
+    /// Conditions `column = something of another relation` that the classes imply, for an
+    /// index column of relation `rel`.
+    pub fn generate_implied_for_column(
+        &mut self,
+        rel: &Relids,
+        matches: &dyn Fn(&EquivalenceClass, &EcMember) -> bool,
+    ) -> Result<Vec<Rc<Restriction>>> {
+        let mut out = Vec::new();
+        for index in 0..self.ecs.len() {
+            let ec = &self.ecs[index];
+            if ec.merged.is_some()
+                || ec.has_const
+                || ec.has_volatile
+                || ec.members.len() < 2
+                || !ec.relids.overlaps(rel)
+            {
+                continue;
+            }
+            let found = ec.members.iter().find(|m| m.relids == *rel && matches(ec, m));
+            let Some(column) = found.cloned() else { continue };
+            let others: Vec<EcMember> = ec
+                .members
+                .iter()
+                .filter(|m| !m.relids.overlaps(rel) && !m.relids.is_empty())
+                .cloned()
+                .collect();
+            for other in others {
+                if let Some(r) = self.class_restriction(index, &column, &other, false)? {
+                    out.push(r);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// True if a class has members on either side.
+    pub fn classes_join(&self, a: &Relids, b: &Relids) -> bool {
+        self.ecs.iter().any(|ec| {
+            ec.merged.is_none()
+                && !ec.has_const
+                && ec.members.len() > 1
+                && ec.relids.overlaps(a)
+                && ec.relids.overlaps(b)
+                && ec.members.iter().any(|m| !m.relids.is_empty() && m.relids.is_subset(a))
+                && ec.members.iter().any(|m| !m.relids.is_empty() && m.relids.is_subset(b))
+        })
+    }
+
+    /// True if a class ties the relations to others.
+    pub fn classes_reach_out(&self, relids: &Relids) -> bool {
+        self.ecs.iter().any(|ec| {
+            ec.merged.is_none()
+                && !ec.has_const
+                && ec.members.len() > 1
+                && ec.relids.overlaps(relids)
+                && !ec.relids.is_subset(relids)
+        })
+    }
+}

@@ -1,0 +1,398 @@
+//! Planning one query level from beginning to end.
+
+use crate::prep::{self, const_fold, outer_join, pull_up, quals, sublinks, volatility};
+use crate::rel::{BaseKind, CteInfo, SubqueryInfo};
+use crate::relids::Relids;
+use crate::root::{Env, Global, Root};
+use crate::subselect::replace_outer_refs;
+use base::{Oid, Result};
+use ir::walk;
+use ir::{CmdType, Expr, FromItem, Plan, PlanRowMark, Query, Rte, RteKind, SubLinkKind, SubPlan};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// CTEs by name.
+pub type CteScope = HashMap<String, Rc<CteInfo>>;
+
+/// A planned level: its plan speaks of its own range table.
+pub struct Level {
+    pub plan: Plan,
+    pub rtable: Vec<Rte>,
+    pub row_marks: Vec<PlanRowMark>,
+    /// Order of the output: column, sort operator, descending, nulls first.
+    pub order: Vec<(i16, Oid, bool, bool)>,
+    pub unique_columns: Vec<Vec<i16>>,
+}
+
+/// The work table that a recursive term reads: exec param, rows, width.
+pub type WorkTable = (u32, f64, i32);
+
+/// Plans a query and all queries inside it.
+pub fn plan_query(
+    env: &Env,
+    global: &RefCell<Global>,
+    query: Query,
+    parent_ctes: Vec<CteScope>,
+    tuple_fraction: f64,
+    work_table: Option<WorkTable>,
+) -> Result<Level> {
+    let mut root = Root::new(env, global, query);
+    root.parent_ctes = parent_ctes;
+    root.tuple_fraction = tuple_fraction;
+    root.work_table = work_table;
+    root.plan_ctes()?;
+    sublinks::pull_up_sublinks(&mut root.query, env)?;
+    pull_up::pull_up_subqueries(&mut root.query, env)?;
+    pull_up::flatten_join_columns(&mut root.query);
+    root.note_relations()?;
+    root.preprocess()?;
+    outer_join::reduce_outer_joins(&mut root.query, env)?;
+    remove_useless_results(&mut root.query);
+    root.plan_upper()
+}
+
+/// A joined `Result` (a FROM-less subquery pulled up) adds nothing to an inner join.
+fn remove_useless_results(query: &mut Query) {
+    let results: Vec<u32> = query
+        .rtable
+        .iter()
+        .enumerate()
+        .filter(|(_, r)| matches!(r.kind, RteKind::Result))
+        .map(|(i, _)| i as u32 + 1)
+        .collect();
+    let items = &mut query.jointree.items;
+    if items.len() > 1 {
+        let keep_one = items.iter().all(|i| matches!(i, FromItem::Table(t) if results.contains(t)));
+        let mut kept = false;
+        items.retain(|i| match i {
+            FromItem::Table(t) if results.contains(t) => {
+                let keep = keep_one && !kept;
+                kept |= keep;
+                keep
+            }
+            _ => true,
+        });
+    }
+}
+
+impl Root<'_> {
+    /// Plans the CTEs that are not made part of the query.
+    fn plan_ctes(&mut self) -> Result<()> {
+        prep::inline_ctes(&mut self.query, self.env)?;
+        let ctes = std::mem::take(&mut self.query.ctes);
+        for cte in &ctes {
+            let mut query = (*cte.query).clone();
+            let refs = replace_outer_refs(&mut query, self.global);
+            let scopes = self.cte_scopes();
+            let level = if cte.recursive {
+                self.plan_recursive(&cte.name, query, scopes)?
+            } else {
+                plan_query(self.env, self.global, query, scopes, 0.0, None)?
+            };
+            let param = self.global.borrow_mut().new_param(Oid(2281));
+            let info = CteInfo { subplan: 0, param, rows: level.plan.rows };
+            let total = level.plan.total_cost;
+            let subplan = self.add_subplan(level);
+            let info = CteInfo { subplan, ..info };
+            self.init_plans.push(SubPlan {
+                kind: SubLinkKind::Cte,
+                test: None,
+                param_ids: Vec::new(),
+                plan: subplan,
+                name: format!("CTE {}", cte.name),
+                ty: Oid(2249),
+                typmod: -1,
+                collation: Oid::INVALID,
+                use_hash_table: false,
+                unknown_eq_false: false,
+                parallel_safe: false,
+                set_params: vec![param],
+                par_params: refs.iter().map(|r| r.param).collect(),
+                args: refs.into_iter().map(|r| r.expr).collect(),
+                startup_cost: total,
+                per_call_cost: 0.0,
+            });
+            self.ctes.insert(cte.name.clone(), Rc::new(info));
+        }
+        Ok(())
+    }
+
+    /// Remembers what the plan depends on.
+    fn note_relations(&mut self) -> Result<()> {
+        let mut g = self.global.borrow_mut();
+        for rte in &self.query.rtable {
+            match &rte.kind {
+                RteKind::Relation { relid, .. } => g.relation_oids.push(*relid),
+                RteKind::Subquery { view: Some(v), .. } => g.relation_oids.push(*v),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Simplifies all expressions and plans the sublinks in them.
+    fn preprocess(&mut self) -> Result<()> {
+        let mut query = std::mem::replace(&mut self.query, Query::new(CmdType::Select));
+        self.query.rtable = query.rtable.clone();
+        for t in query.target_list.iter_mut().chain(&mut query.returning) {
+            t.expr = self.prepare(take(&mut t.expr), false)?;
+        }
+        self.prepare_from(&mut query.jointree)?;
+        if let Some(h) = query.having.take() {
+            let h = self.prepare(h, true)?;
+            self.having = walk::conjuncts(h);
+        }
+        for w in &mut query.windows {
+            for b in [&mut w.frame.start, &mut w.frame.end] {
+                if let ir::FrameBound::Preceding(e) | ir::FrameBound::Following(e) = b {
+                    *e = self.prepare(take(e), false)?;
+                }
+            }
+        }
+        for e in [&mut query.limit_count, &mut query.limit_offset].into_iter().flatten() {
+            *e = self.prepare(take(e), false)?;
+        }
+        if let Some(c) = &mut query.on_conflict {
+            for t in &mut c.set {
+                t.expr = self.prepare(take(&mut t.expr), false)?;
+            }
+            for e in [&mut c.where_, &mut c.arbiter_where].into_iter().flatten() {
+                *e = self.prepare(take(e), true)?;
+            }
+        }
+        for a in &mut query.merge_actions {
+            if let Some(q) = &mut a.qual {
+                *q = self.prepare(take(q), true)?;
+            }
+            for t in &mut a.target_list {
+                t.expr = self.prepare(take(&mut t.expr), false)?;
+            }
+        }
+        if let Some(e) = &mut query.merge_join_condition {
+            *e = self.prepare(take(e), true)?;
+        }
+        for w in &mut query.with_check_options {
+            w.qual = self.prepare(take(&mut w.qual), true)?;
+        }
+        for rte in &mut query.rtable {
+            match &mut rte.kind {
+                RteKind::Function { functions, .. } => {
+                    for f in functions {
+                        f.expr = self.prepare(take(&mut f.expr), false)?;
+                    }
+                }
+                RteKind::Values { lists, .. } => {
+                    for e in lists.iter_mut().flatten() {
+                        *e = self.prepare(take(e), false)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.query = query;
+        self.move_having()
+    }
+
+    fn prepare(&mut self, e: Expr, is_qual: bool) -> Result<Expr> {
+        let mut e = const_fold::simplify(e, self.env, false)?;
+        if is_qual {
+            e = quals::canonicalise(e);
+        }
+        self.process_sublinks(e, is_qual)
+    }
+
+    fn prepare_from(&mut self, from: &mut ir::FromExpr) -> Result<()> {
+        if let Some(q) = &mut from.quals {
+            *q = self.prepare(take(q), true)?;
+        }
+        from.items.iter_mut().try_for_each(|i| self.prepare_item(i))
+    }
+
+    fn prepare_item(&mut self, item: &mut FromItem) -> Result<()> {
+        match item {
+            FromItem::Table(_) => Ok(()),
+            FromItem::From(f) => self.prepare_from(f),
+            FromItem::Join(j) => {
+                if let Some(q) = &mut j.quals {
+                    *q = self.prepare(take(q), true)?;
+                }
+                self.prepare_item(&mut j.left)?;
+                self.prepare_item(&mut j.right)
+            }
+        }
+    }
+
+    /// HAVING parts without aggregates are better tested before grouping.
+    fn move_having(&mut self) -> Result<()> {
+        let mut kept = Vec::new();
+        for h in std::mem::take(&mut self.having) {
+            let aggregate = walk::any(&h, &mut |e| matches!(e, Expr::Agg(_) | Expr::Grouping(_)));
+            let subplan = walk::any(&h, &mut |e| matches!(e, Expr::SubPlan(_)));
+            if aggregate
+                || !self.query.grouping_sets.is_empty()
+                || volatility::has_volatile(&h, self.env)?
+                || subplan
+            {
+                kept.push(h);
+                continue;
+            }
+            if self.query.group_clause.is_empty() {
+                // It decides on the one group too.
+                kept.push(h.clone());
+            }
+            let mut all: Vec<Expr> = self.query.jointree.quals.take().into_iter().collect();
+            all.push(h);
+            let all = all.into_iter().flat_map(walk::conjuncts).collect();
+            self.query.jointree.quals = walk::conjoin(all);
+        }
+        self.having = kept;
+        Ok(())
+    }
+
+    /// Plans the subqueries, CTE references and work tables among the base relations.
+    pub fn plan_sources(&mut self) -> Result<()> {
+        for index in 1..self.base.len() as u32 {
+            let Some(rel) = self.base[index as usize] else { continue };
+            match self.query.rtable[index as usize - 1].kind.clone() {
+                RteKind::Subquery { query, .. } => self.plan_source(rel, index, *query)?,
+                RteKind::Cte { name, levels_up, self_reference, .. } => {
+                    self.rels[rel].kind = if self_reference {
+                        let (param, rows, width) = self.work_table.unwrap_or((0, 10.0, 32));
+                        let _ = width;
+                        self.rels[rel].tuples = rows;
+                        BaseKind::WorkTable(param)
+                    } else {
+                        BaseKind::Cte(self.find_cte(&name, levels_up)?)
+                    };
+                }
+                RteKind::Relation { inherit, .. } => {
+                    self.load_relation(rel)?;
+                    if inherit {
+                        self.expand_inheritance(rel)?;
+                    }
+                }
+                RteKind::NamedTuplestore { .. } => {
+                    return Err(base::Error::unsupported("a transition table"));
+                }
+                RteKind::Function { .. } | RteKind::Values { .. } => {
+                    let rte = self.query.rtable[index as usize - 1].clone();
+                    let mut lateral = Relids::empty();
+                    let mut note = |e: &Expr| lateral.extend(&self.relids_of(e));
+                    match &rte.kind {
+                        RteKind::Function { functions, .. } => {
+                            functions.iter().for_each(|f| note(&f.expr));
+                        }
+                        RteKind::Values { lists, .. } => lists.iter().flatten().for_each(note),
+                        _ => {}
+                    }
+                    self.rels[rel].lateral = lateral;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn find_cte(&self, name: &str, levels_up: u32) -> Result<Rc<CteInfo>> {
+        let scope = match levels_up {
+            0 => Some(&self.ctes),
+            n => self.parent_ctes.get(n as usize - 1),
+        };
+        scope
+            .and_then(|s| s.get(name))
+            .or_else(|| self.parent_ctes.iter().find_map(|s| s.get(name)))
+            .cloned()
+            .ok_or_else(|| base::err!(INTERNAL_ERROR, "could not find plan for CTE \"{name}\""))
+    }
+
+    fn plan_source(&mut self, rel: usize, index: u32, mut query: Query) -> Result<()> {
+        let refs = replace_outer_refs(&mut query, self.global);
+        for r in &refs {
+            let by = self.relids_of(&r.expr);
+            self.rels[rel].lateral.extend(&by);
+            self.need_columns(&r.expr, &Relids::single(index));
+        }
+        if !refs.is_empty() {
+            self.lateral_refs.insert(index, refs);
+        }
+        self.push_down_quals(rel, &mut query)?;
+        let alone = self.all_base.len() == 1
+            && self.query.group_clause.is_empty()
+            && !self.query.has_aggs
+            && self.query.sort_clause.is_empty()
+            && self.query.distinct_clause.is_empty();
+        let fraction = if alone { self.tuple_fraction } else { 0.0 };
+        let level =
+            plan_query(self.env, self.global, query, self.cte_scopes(), fraction, self.work_table)?;
+        self.rels[rel].kind = BaseKind::Subquery(Rc::new(SubqueryInfo {
+            plan: level.plan,
+            rtable: level.rtable,
+            order: level.order,
+            unique_columns: level.unique_columns,
+        }));
+        Ok(())
+    }
+
+    /// Moves conditions on a subquery's columns into it where that cannot change the result.
+    fn push_down_quals(&mut self, rel: usize, query: &mut Query) -> Result<()> {
+        let index = self.rels[rel].rtindex;
+        let barrier = matches!(
+            &self.query.rtable[index as usize - 1].kind,
+            RteKind::Subquery { barrier: true, .. }
+        );
+        if barrier
+            || query.limit_count.is_some()
+            || query.limit_offset.is_some()
+            || query.set_operations.is_some()
+            || !query.windows.is_empty()
+            || query.has_target_srfs
+            || !query.grouping_sets.is_empty()
+            || query.command != CmdType::Select
+        {
+            return Ok(());
+        }
+        let mut kept = Vec::new();
+        for r in std::mem::take(&mut self.rels[rel].restrictions) {
+            if r.pseudoconstant
+                || walk::any(&r.clause, &mut |e| {
+                    matches!(e, Expr::SubPlan(_)) || matches!(e, Expr::Var(v) if v.attno <= 0)
+                })
+                || volatility::has_volatile(&r.clause, self.env)?
+            {
+                kept.push(r);
+                continue;
+            }
+            let mut moved = r.clause.clone();
+            let mut possible = true;
+            walk::replace(&mut moved, &mut |e| match e {
+                Expr::Var(v) if v.varno == index => {
+                    let t = query.target_list.iter().find(|t| t.resno == v.attno)?;
+                    let distinct_ok = query.distinct_clause.is_empty()
+                        || query.distinct_clause.iter().any(|d| d.target_ref == t.sort_group_ref);
+                    possible &=
+                        distinct_ok && !walk::any(&t.expr, &mut |x| matches!(x, Expr::SubLink(_)));
+                    possible &= volatility::has_volatile(&t.expr, self.env).is_ok_and(|v| !v);
+                    Some(t.expr.clone())
+                }
+                _ => None,
+            });
+            if !possible {
+                kept.push(r);
+                continue;
+            }
+            let grouped =
+                query.has_aggs || !query.group_clause.is_empty() || query.having.is_some();
+            let place = if grouped { &mut query.having } else { &mut query.jointree.quals };
+            let mut all: Vec<Expr> = place.take().into_iter().collect();
+            all.push(moved);
+            *place = walk::conjoin(all.into_iter().flat_map(walk::conjuncts).collect());
+        }
+        self.rels[rel].restrictions = kept;
+        Ok(())
+    }
+}
+
+fn take(e: &mut Expr) -> Expr {
+    std::mem::replace(e, Expr::bool_const(false))
+}

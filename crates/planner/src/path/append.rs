@@ -1,0 +1,175 @@
+//! Inheritance trees and partitioned tables: one relation for each member, appended.
+
+use super::{Path, PathKind};
+use crate::rel::{BaseKind, Target};
+use crate::relids::Relids;
+use crate::restriction::Placement;
+use crate::root::Root;
+use base::{Oid, Result};
+use catalog::RelationDesc;
+use ir::{Expr, RteKind, Var};
+use std::rc::Rc;
+
+impl Root<'_> {
+    /// If the table has children: adds a relation for each member of its tree.
+    pub fn expand_inheritance(&mut self, rel: usize) -> Result<()> {
+        let BaseKind::Table(desc) = self.rels[rel].kind.clone() else { return Ok(()) };
+        if !desc.has_subclass {
+            return Ok(());
+        }
+        let index = self.rels[rel].rtindex;
+        let mut members = Vec::new();
+        self.collect_members(desc.oid, &mut members)?;
+        if members.len() == 1 && members[0].kind.has_storage() {
+            return Ok(());
+        }
+        if self.query.command != ir::CmdType::Select && self.query.result_relation == index {
+            return Err(base::Error::unsupported("changing an inheritance tree"));
+        }
+        self.rels[rel].kind = BaseKind::AppendRel(desc.clone());
+        let mut children = Vec::new();
+        for m in members.into_iter().filter(|m| m.kind.has_storage()) {
+            children.push(self.add_child(index, &m)?);
+        }
+        self.rels[rel].children = children;
+        Ok(())
+    }
+
+    fn collect_members(&self, oid: Oid, out: &mut Vec<std::sync::Arc<RelationDesc>>) -> Result<()> {
+        if out.iter().any(|m| m.oid == oid) {
+            return Ok(());
+        }
+        let desc = self.env.catalog.relation(oid)?;
+        let has_children = desc.has_subclass;
+        out.push(desc);
+        if has_children {
+            for child in self.env.catalog.children(oid)? {
+                self.collect_members(child, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_child(&mut self, parent: u32, member: &std::sync::Arc<RelationDesc>) -> Result<u32> {
+        let mut rte = self.query.rtable[parent as usize - 1].clone();
+        if let RteKind::Relation { relid, relkind, inherit, .. } = &mut rte.kind {
+            *relid = member.oid;
+            *relkind = char::from(member.kind.as_u8());
+            *inherit = false;
+        }
+        rte.in_from = false;
+        rte.perms = None;
+        rte.eref.columns = member.tuple.attrs.iter().map(|a| a.name.to_string()).collect();
+        self.query.rtable.push(rte);
+        let index = self.query.rtable.len() as u32;
+        let rel = self.add_rel(BaseKind::Table(member.clone()), Relids::single(index), index);
+        self.base.resize(index as usize + 1, None);
+        self.base[index as usize] = Some(rel);
+        self.rels[rel].parent = Some(parent);
+        self.load_relation(rel)?;
+        Ok(index)
+    }
+
+    /// An expression over the parent as one over the member.
+    fn for_member(&self, e: &Expr, parent: u32, member: u32) -> Result<Expr> {
+        let (Some(p), Some(m)) = (self.base_rel(parent), self.base_rel(member)) else {
+            return Ok(e.clone());
+        };
+        let (BaseKind::AppendRel(pd), BaseKind::Table(md)) = (&p.kind, &m.kind) else {
+            return Ok(e.clone());
+        };
+        let mut failed = None;
+        let mut out = e.clone();
+        ir::walk::replace(&mut out, &mut |x| {
+            let Expr::Var(v) = x else { return None };
+            if v.varno != parent || v.levels_up != 0 {
+                return None;
+            }
+            let mut new = Var { varno: member, syn_no: member, ..v.clone() };
+            if v.attno > 0 {
+                let name = &pd.tuple.attrs[v.attno as usize - 1].name;
+                match md.column_number(name) {
+                    Some(a) => {
+                        new.attno = a;
+                        new.syn_attno = a;
+                    }
+                    None => {
+                        failed = Some(base::err!(
+                            UNDEFINED_COLUMN,
+                            "attribute \"{name}\" of relation \"{}\" does not exist",
+                            md.name
+                        ));
+                    }
+                }
+                return Some(Expr::Var(new));
+            }
+            if v.attno == 0 && pd.row_type != md.row_type {
+                new.ty = md.row_type;
+                return Some(Expr::ConvertRowtype {
+                    arg: Box::new(Expr::Var(new)),
+                    ty: v.ty,
+                    form: ir::CoercionForm::ImplicitCast,
+                    location: None,
+                });
+            }
+            Some(Expr::Var(new))
+        });
+        failed.map_or(Ok(out), Err)
+    }
+
+    /// Sizes the members and adds an append of their cheapest paths.
+    pub fn append_paths(&mut self, rel: usize) -> Result<()> {
+        let parent = self.rels[rel].rtindex;
+        let children = self.rels[rel].children.clone();
+        let restrictions = self.rels[rel].restrictions.clone();
+        let exprs = self.rels[rel].target.exprs.clone();
+        let mut parts: Vec<Rc<Path>> = Vec::new();
+        for child in children {
+            let Some(c) = self.base[child as usize] else { continue };
+            let mut target = Target::default();
+            for e in &exprs {
+                target.exprs.push(self.for_member(e, parent, child)?);
+                target.refs.push(0);
+            }
+            let mut list = Vec::new();
+            for r in &restrictions {
+                let clause = self.for_member(&r.clause, parent, child)?;
+                let place = Placement {
+                    pushed_down: r.pushed_down,
+                    pseudoconstant: r.pseudoconstant,
+                    ..Placement::default()
+                };
+                list.push(self.restriction(clause, place)?);
+            }
+            self.rels[c].target = Rc::new(target);
+            self.rels[c].restrictions = list;
+            self.size_base(c)?;
+            self.scan_paths(c)?;
+            parts.extend(self.rels[c].cheapest_total.clone());
+        }
+        let rows: f64 = parts.iter().map(|p| p.rows).sum();
+        let tuples: f64 = parts.iter().map(|p| self.rels[p.rel].tuples).sum();
+        let width = parts.iter().map(|p| p.target.width).max().unwrap_or(0);
+        {
+            let r = &mut self.rels[rel];
+            r.rows = crate::cost::clamp_rows(rows);
+            r.tuples = tuples;
+            Rc::make_mut(&mut r.target).width = width;
+        }
+        if parts.is_empty() {
+            self.rels[rel].dummy = true;
+            let path = self.dummy_path(rel);
+            self.rels[rel].add_path(path);
+            return Ok(());
+        }
+        let s = self.env.settings;
+        let cost = crate::cost::scan::Cost {
+            startup: parts[0].startup,
+            total: parts.iter().map(|p| p.total).sum::<f64>() + 0.5 * s.cpu_tuple_cost * rows,
+            disabled: parts.iter().map(|p| p.disabled).sum(),
+        };
+        let path = self.plain_path(rel, PathKind::Append { parts }, cost);
+        self.rels[rel].add_path(path);
+        Ok(())
+    }
+}

@@ -1,0 +1,211 @@
+//! What planning one query level works with.
+
+use crate::rel::{
+    BaseKind, CteInfo, EquivalenceClass, NestVar, OuterRef, PathKey, Rel, SpecialJoin, Target,
+};
+use crate::relids::Relids;
+use crate::settings::PlannerSettings;
+use base::{Oid, Result};
+use catalog::{CatalogView, RelationDesc};
+use ir::{Expr, Plan, PlanRowMark, Query, Rte, SubPlan};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use types::Datum;
+
+/// Computes constant expressions; the executor's row evaluator, given by the engine.
+pub trait ConstEvaluator {
+    /// The value of an expression without columns, params or aggregates.
+    fn evaluate(&self, expr: &Expr) -> Result<Datum>;
+}
+
+/// Present sizes of relations, which the catalogs know only from the last VACUUM.
+pub trait RelationSizes {
+    /// Pages of the main fork now.
+    fn pages(&self, relation: &RelationDesc) -> Result<u32>;
+    /// Pages of an index's main fork now.
+    fn index_pages(&self, index: &catalog::IndexDesc) -> Result<u32>;
+    /// Levels of a B-tree above its leaves, if known cheaply.
+    fn tree_height(&self, index: &catalog::IndexDesc) -> Option<u32>;
+}
+
+/// What the planner is given besides the query.
+pub struct Env<'a> {
+    pub catalog: &'a CatalogView,
+    pub settings: &'a PlannerSettings,
+    pub evaluator: &'a dyn ConstEvaluator,
+    pub sizes: &'a dyn RelationSizes,
+    /// Values of `$n`, if known.
+    pub params: Option<&'a [Datum]>,
+    /// The plan is for these values only (a custom plan).
+    pub fold_params: bool,
+    /// Share of the rows that will be fetched; 0 is all.
+    pub tuple_fraction: f64,
+    /// Parses and analyses a stored view definition or function body.
+    pub parallel_ok: bool,
+}
+
+/// What all levels of a statement share.
+#[derive(Default)]
+pub struct Global {
+    pub subplans: Vec<Plan>,
+    /// Range table of each subplan, before it is appended to the statement's.
+    pub subplan_rtables: Vec<(Vec<Rte>, Vec<PlanRowMark>)>,
+    pub exec_param_types: Vec<Oid>,
+    pub relation_oids: Vec<Oid>,
+    pub object_oids: Vec<(Oid, Oid)>,
+    pub last_row_mark: u32,
+    pub subplan_names: u32,
+    pub restriction_serial: u32,
+    pub parallel_used: bool,
+}
+
+impl Global {
+    /// A new exec param of this type.
+    pub fn new_param(&mut self, ty: Oid) -> u32 {
+        self.exec_param_types.push(ty);
+        self.exec_param_types.len() as u32 - 1
+    }
+}
+
+/// One query level while it is planned.
+pub struct Root<'e> {
+    pub env: &'e Env<'e>,
+    pub global: &'e RefCell<Global>,
+    pub query: Query,
+    pub rels: Vec<Rel>,
+    /// Relation by range-table index.
+    pub base: Vec<Option<usize>>,
+    pub join_map: HashMap<Relids, usize>,
+    pub ecs: Vec<EquivalenceClass>,
+    pub special: Vec<SpecialJoin>,
+    pub all_base: Relids,
+    /// On the nullable side of some outer join.
+    pub nullable: Relids,
+    pub tuple_fraction: f64,
+    pub limit_tuples: f64,
+    pub group_pathkeys: Vec<PathKey>,
+    pub distinct_pathkeys: Vec<PathKey>,
+    pub sort_pathkeys: Vec<PathKey>,
+    pub window_pathkeys: Vec<PathKey>,
+    pub query_pathkeys: Vec<PathKey>,
+    pub init_plans: Vec<SubPlan>,
+    /// Exec params that stand for columns of nested loops' outer sides.
+    pub nest_vars: Vec<NestVar>,
+    pub cur_outer: Relids,
+    /// References of lateral subqueries to siblings: by range-table index of the subquery.
+    pub lateral_refs: HashMap<u32, Vec<OuterRef>>,
+    pub ctes: HashMap<String, Rc<CteInfo>>,
+    pub parent_ctes: Vec<HashMap<String, Rc<CteInfo>>>,
+    /// Inside WITH RECURSIVE: the param of the work table, its rows and width.
+    pub work_table: Option<(u32, f64, i32)>,
+    pub row_marks: Vec<PlanRowMark>,
+    /// HAVING parts and quals after splitting.
+    pub having: Vec<Expr>,
+    /// Target list of the query after preprocessing.
+    pub processed: Vec<ir::TargetEntry>,
+    pub update_columns: Vec<i16>,
+    pub has_pseudoconstant: bool,
+}
+
+impl<'e> Root<'e> {
+    /// The state for a query about to be planned.
+    pub fn new(env: &'e Env<'e>, global: &'e RefCell<Global>, query: Query) -> Root<'e> {
+        Root {
+            env,
+            global,
+            query,
+            rels: Vec::new(),
+            base: Vec::new(),
+            join_map: HashMap::new(),
+            ecs: Vec::new(),
+            special: Vec::new(),
+            all_base: Relids::empty(),
+            nullable: Relids::empty(),
+            tuple_fraction: 0.0,
+            limit_tuples: -1.0,
+            group_pathkeys: Vec::new(),
+            distinct_pathkeys: Vec::new(),
+            sort_pathkeys: Vec::new(),
+            window_pathkeys: Vec::new(),
+            query_pathkeys: Vec::new(),
+            init_plans: Vec::new(),
+            nest_vars: Vec::new(),
+            cur_outer: Relids::empty(),
+            lateral_refs: HashMap::new(),
+            ctes: HashMap::new(),
+            parent_ctes: Vec::new(),
+            work_table: None,
+            row_marks: Vec::new(),
+            having: Vec::new(),
+            processed: Vec::new(),
+            update_columns: Vec::new(),
+            has_pseudoconstant: false,
+        }
+    }
+
+    /// The base relation of a range-table index.
+    pub fn base_rel(&self, rtindex: u32) -> Option<&Rel> {
+        self.base.get(rtindex as usize).copied().flatten().map(|i| &self.rels[i])
+    }
+
+    /// The base relation of a range-table index, to change.
+    pub fn base_rel_mut(&mut self, rtindex: u32) -> Option<&mut Rel> {
+        let i = self.base.get(rtindex as usize).copied().flatten()?;
+        Some(&mut self.rels[i])
+    }
+
+    /// Adds an empty relation and gives its place.
+    pub fn add_rel(&mut self, kind: BaseKind, relids: Relids, rtindex: u32) -> usize {
+        self.rels.push(Rel {
+            relids,
+            kind,
+            rtindex,
+            rows: 0.0,
+            target: Rc::new(Target::default()),
+            paths: Vec::new(),
+            cheapest_startup: None,
+            cheapest_total: None,
+            cheapest_params: Vec::new(),
+            pages: 0.0,
+            tuples: 0.0,
+            all_visible_fraction: 0.0,
+            indexes: Vec::new(),
+            restrictions: Vec::new(),
+            join_info: Vec::new(),
+            has_ec_joins: false,
+            lateral: Relids::empty(),
+            needed: HashMap::new(),
+            dummy: false,
+            children: Vec::new(),
+            parent: None,
+        });
+        self.rels.len() - 1
+    }
+
+    /// The canonical class of a class that may have been merged.
+    pub fn canonical_ec(&self, mut ec: usize) -> usize {
+        while let Some(into) = self.ecs[ec].merged {
+            ec = into;
+        }
+        ec
+    }
+
+    /// Range-table indexes that an expression's columns are of.
+    pub fn relids_of(&self, expr: &Expr) -> Relids {
+        let mut set = Relids::empty();
+        ir::walk::each(expr, &mut |e| match e {
+            Expr::Var(v) if v.levels_up == 0 => set.add(v.varno),
+            Expr::CurrentOf { varno, .. } => set.add(*varno),
+            _ => {}
+        });
+        set
+    }
+
+    /// A serial number for a restriction.
+    pub fn next_serial(&self) -> u32 {
+        let mut g = self.global.borrow_mut();
+        g.restriction_serial += 1;
+        g.restriction_serial
+    }
+}

@@ -1,0 +1,377 @@
+//! What share of rows a condition keeps, by PostgreSQL's rules.
+
+mod join;
+mod pattern;
+mod scalar;
+mod variable;
+
+pub use scalar::as_number;
+pub use variable::{Variable, estimate_groups};
+
+use crate::prep::const_fold::simplify;
+use crate::rel::{Restriction, SpecialJoin};
+use crate::root::Root;
+use base::{Oid, Result};
+use ir::{BoolOp, BoolTestKind, Expr, JoinKind, NullTestKind, OpKind};
+use std::rc::Rc;
+use types::Datum;
+
+pub const DEFAULT_EQ: f64 = 0.005;
+pub const DEFAULT_INEQ: f64 = 1.0 / 3.0;
+pub const DEFAULT_RANGE_INEQ: f64 = 0.005;
+pub const DEFAULT_MATCH: f64 = 0.005;
+pub const DEFAULT_UNKNOWN: f64 = 0.005;
+pub const DEFAULT_NOT_UNKNOWN: f64 = 1.0 - DEFAULT_UNKNOWN;
+pub const DEFAULT_NUM_DISTINCT: f64 = 200.0;
+
+/// The join that conditions are estimated for; none for a scan.
+#[derive(Clone, Copy)]
+pub struct JoinFor<'a> {
+    pub kind: JoinKind,
+    pub special: &'a SpecialJoin,
+}
+
+/// `a < x AND x < b`, found while going through a list.
+struct RangePair {
+    var: Expr,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+impl Root<'_> {
+    /// Share of rows that all of these keep together.
+    pub fn list_selectivity(
+        &self,
+        list: &[Rc<Restriction>],
+        var_rel: u32,
+        join: Option<JoinFor>,
+    ) -> Result<f64> {
+        if let [one] = list {
+            return self.restriction_selectivity(one, var_rel, join);
+        }
+        let mut s = 1.0;
+        let mut pairs: Vec<RangePair> = Vec::new();
+        for r in list {
+            let one = self.restriction_selectivity(r, var_rel, join)?;
+            if r.pseudoconstant {
+                s *= one;
+                continue;
+            }
+            if let Some((var, is_low)) = self.range_side(&r.clause, r.clause_relids.len() == 1)? {
+                add_range(&mut pairs, var, is_low, one);
+            } else {
+                s *= one;
+            }
+        }
+        self.finish_ranges(pairs, s)
+    }
+
+    /// The same for bare conditions.
+    pub fn exprs_selectivity(
+        &self,
+        list: &[Expr],
+        var_rel: u32,
+        join: Option<JoinFor>,
+    ) -> Result<f64> {
+        let mut s = 1.0;
+        let mut pairs: Vec<RangePair> = Vec::new();
+        for e in list {
+            let one = self.clause_selectivity(e, var_rel, join)?;
+            match self.range_side(e, self.relids_of(e).len() == 1)? {
+                Some((var, is_low)) if list.len() > 1 => add_range(&mut pairs, var, is_low, one),
+                _ => s *= one,
+            }
+        }
+        self.finish_ranges(pairs, s)
+    }
+
+    fn finish_ranges(&self, pairs: Vec<RangePair>, mut s: f64) -> Result<f64> {
+        for p in pairs {
+            match (p.low, p.high) {
+                (Some(low), Some(high)) => {
+                    let default = |x: f64| x == DEFAULT_INEQ;
+                    let mut both = if default(low) || default(high) {
+                        DEFAULT_RANGE_INEQ
+                    } else {
+                        low + high - 1.0 + self.null_fraction(&p.var)?
+                    };
+                    if both <= 0.0 {
+                        both = if both < -0.01 { DEFAULT_RANGE_INEQ } else { 1.0e-10 };
+                    }
+                    s *= both;
+                }
+                (Some(x), None) | (None, Some(x)) => s *= x,
+                (None, None) => {}
+            }
+        }
+        Ok(s)
+    }
+
+    fn null_fraction(&self, var: &Expr) -> Result<f64> {
+        let v = self.variable(var, 0)?;
+        Ok(v.stats.as_ref().map_or(0.0, |s| f64::from(s.null_frac)))
+    }
+
+    /// For `x < const` and its kind: x, and whether the condition is a lower bound of it.
+    fn range_side(&self, e: &Expr, single_rel: bool) -> Result<Option<(Expr, bool)>> {
+        let Expr::Op(o) = e else { return Ok(None) };
+        if o.kind != OpKind::Plain || o.args.len() != 2 || !single_rel {
+            return Ok(None);
+        }
+        let pseudo = |e: &Expr| self.relids_of(e).is_empty();
+        let var_left = if pseudo(&o.args[1]) {
+            true
+        } else if pseudo(&o.args[0]) {
+            false
+        } else {
+            return Ok(None);
+        };
+        let less = match self.env.catalog.operator(o.op)?.rest {
+            Oid(103) | Oid(336) => true,
+            Oid(104) | Oid(337) => false,
+            _ => return Ok(None),
+        };
+        let var = o.args[if var_left { 0 } else { 1 }].clone();
+        Ok(Some((var, less != var_left)))
+    }
+
+    /// Share of rows that a restriction keeps. The usual cases are remembered.
+    pub fn restriction_selectivity(
+        &self,
+        r: &Rc<Restriction>,
+        var_rel: u32,
+        join: Option<JoinFor>,
+    ) -> Result<f64> {
+        if r.pseudoconstant {
+            // A gating condition: all rows or none. Only a constant is worth looking at.
+            return Ok(match &r.clause {
+                Expr::Const(c) => f64::from(u8::from(c.value == Datum::Bool(true))),
+                _ => 1.0,
+            });
+        }
+        let inner_like = join.is_none_or(|j| j.kind == JoinKind::Inner);
+        let cacheable = var_rel == 0 || r.clause_relids.singleton() == Some(var_rel);
+        let cache = if inner_like { &r.selectivity } else { &r.outer_selectivity };
+        if cacheable && cache.get() >= 0.0 {
+            return Ok(cache.get());
+        }
+        let s = self.clause_selectivity(&r.clause, var_rel, join)?;
+        if cacheable {
+            cache.set(s);
+        }
+        Ok(s)
+    }
+
+    /// Share of rows that a condition keeps.
+    pub fn clause_selectivity(&self, e: &Expr, var_rel: u32, join: Option<JoinFor>) -> Result<f64> {
+        let s = match e {
+            Expr::Const(c) => match c.value {
+                Datum::Bool(true) => 1.0,
+                _ => 0.0,
+            },
+            Expr::Var(_) => self.boolean_var(e, BoolTestKind::IsTrue, var_rel)?,
+            Expr::Param(_) => match simplify(e.clone(), self.env, true)? {
+                Expr::Const(c) => f64::from(u8::from(c.value == Datum::Bool(true))),
+                _ => 0.5,
+            },
+            Expr::Bool { op: BoolOp::Not, args, .. } => {
+                1.0 - self.clause_selectivity(&args[0], var_rel, join)?
+            }
+            Expr::Bool { op: BoolOp::And, args, .. } => {
+                self.exprs_selectivity(args, var_rel, join)?
+            }
+            Expr::Bool { op: BoolOp::Or, args, .. } => {
+                let mut s = 0.0;
+                for a in args {
+                    let one = self.clause_selectivity(a, var_rel, join)?;
+                    s = s + one - s * one;
+                }
+                s
+            }
+            Expr::Op(o) => {
+                let is_join = join.is_some() && var_rel == 0 && self.relids_of(e).len() > 1;
+                let s = match (is_join, join) {
+                    (true, Some(j)) => self.join_selectivity(o, j)?,
+                    _ => self.operator_selectivity(o.op, &o.args, o.input_collation, var_rel)?,
+                };
+                if o.kind == OpKind::Distinct { 1.0 - s } else { s }
+            }
+            Expr::Func(f) => self.function_selectivity(f)?,
+            Expr::ScalarArrayOp(s) => self.array_selectivity(s, var_rel, join)?,
+            Expr::RowCompare { left, right, ops, .. } => self.operator_selectivity(
+                ops[0],
+                &[left[0].clone(), right[0].clone()],
+                Oid::INVALID,
+                var_rel,
+            )?,
+            Expr::NullTest { kind, arg, .. } => self.null_test(arg, *kind, var_rel)?,
+            Expr::BooleanTest { kind, arg, .. } => self.boolean_var(arg, *kind, var_rel)?,
+            Expr::CurrentOf { varno, .. } => {
+                self.base_rel(*varno).map_or(0.5, |r| 1.0 / r.tuples.max(1.0))
+            }
+            Expr::Relabel { arg, .. } | Expr::CoerceToDomain { arg, .. } => {
+                self.clause_selectivity(arg, var_rel, join)?
+            }
+            _ => 0.5,
+        };
+        Ok(s.clamp(0.0, 1.0))
+    }
+
+    fn function_selectivity(&self, f: &ir::FuncExpr) -> Result<f64> {
+        let _ = f;
+        Ok(0.333_333_3)
+    }
+
+    fn null_test(&self, arg: &Expr, kind: NullTestKind, var_rel: u32) -> Result<f64> {
+        let v = self.variable(arg, var_rel)?;
+        let nulls = match &v.stats {
+            Some(s) => f64::from(s.null_frac),
+            None if v.is_system_column() => 0.0,
+            None => {
+                return Ok(match kind {
+                    NullTestKind::IsNull => DEFAULT_UNKNOWN,
+                    NullTestKind::IsNotNull => DEFAULT_NOT_UNKNOWN,
+                });
+            }
+        };
+        Ok(match kind {
+            NullTestKind::IsNull => nulls,
+            NullTestKind::IsNotNull => 1.0 - nulls,
+        })
+    }
+
+    /// A boolean expression by itself, or under IS TRUE and its kind.
+    fn boolean_var(&self, arg: &Expr, kind: BoolTestKind, var_rel: u32) -> Result<f64> {
+        let v = self.variable(arg, var_rel)?;
+        let Some(stats) = &v.stats else {
+            if !matches!(arg, Expr::Var(_)) {
+                let s = self.clause_selectivity(arg, var_rel, None)?;
+                return Ok(match kind {
+                    BoolTestKind::IsUnknown => DEFAULT_UNKNOWN,
+                    BoolTestKind::IsNotUnknown => DEFAULT_NOT_UNKNOWN,
+                    BoolTestKind::IsTrue | BoolTestKind::IsNotFalse => s,
+                    BoolTestKind::IsFalse | BoolTestKind::IsNotTrue => 1.0 - s,
+                });
+            }
+            return Ok(match kind {
+                BoolTestKind::IsUnknown => DEFAULT_UNKNOWN,
+                BoolTestKind::IsNotUnknown => DEFAULT_NOT_UNKNOWN,
+                _ => 0.5,
+            });
+        };
+        let nulls = f64::from(stats.null_frac);
+        let trues = match stats.slots.iter().find(|s| s.kind == 1) {
+            Some(mcv) if !mcv.values.is_empty() => {
+                let first = f64::from(mcv.numbers.first().copied().unwrap_or(0.0));
+                if mcv.values[0] == Datum::Bool(true) { first } else { 1.0 - first - nulls }
+            }
+            _ => (1.0 - nulls) / 2.0,
+        };
+        Ok(match kind {
+            BoolTestKind::IsUnknown => nulls,
+            BoolTestKind::IsNotUnknown => 1.0 - nulls,
+            BoolTestKind::IsTrue => trues,
+            BoolTestKind::IsNotTrue => 1.0 - trues,
+            BoolTestKind::IsFalse => 1.0 - trues - nulls,
+            BoolTestKind::IsNotFalse => trues + nulls,
+        })
+    }
+
+    /// `x op ANY (array)` and `x op ALL (array)`.
+    fn array_selectivity(
+        &self,
+        s: &ir::ScalarArrayOpExpr,
+        var_rel: u32,
+        join: Option<JoinFor>,
+    ) -> Result<f64> {
+        let op = self.env.catalog.operator(s.op)?;
+        let is_eq = op.rest == Oid(101);
+        let is_ne = op.rest == Oid(102);
+        let array = simplify(s.args[1].clone(), self.env, true)?;
+        let elements = self.array_elements(&array)?;
+        let element_sel = |e: &Expr| -> Result<f64> {
+            let args = [s.args[0].clone(), e.clone()];
+            match join {
+                Some(j) if var_rel == 0 && self.relids_of(&s.args[0]).len() > 1 => {
+                    let _ = j;
+                    Ok(0.5)
+                }
+                _ => self.operator_selectivity(s.op, &args, s.input_collation, var_rel),
+            }
+        };
+        let Some(elements) = elements else {
+            // Ten elements are assumed where the array is not known.
+            let dummy = Expr::CaseTest { ty: op.right, typmod: -1, collation: Oid::INVALID };
+            let one = element_sel(&dummy)?;
+            let mut sel = if s.use_or { 0.0 } else { 1.0 };
+            for _ in 0..10 {
+                sel = if s.use_or { sel + one - sel * one } else { sel * one };
+            }
+            return Ok(sel);
+        };
+        let mut sel = if s.use_or { 0.0 } else { 1.0 };
+        let mut disjoint = if s.use_or { 0.0 } else { 1.0 };
+        for e in &elements {
+            let one = element_sel(e)?;
+            if s.use_or {
+                sel = sel + one - sel * one;
+                if is_eq {
+                    disjoint += one;
+                }
+            } else {
+                sel *= one;
+                if is_ne {
+                    disjoint += one - 1.0;
+                }
+            }
+        }
+        let use_disjoint = s.use_or && is_eq || !s.use_or && is_ne;
+        if use_disjoint && (0.0..=1.0).contains(&disjoint) {
+            sel = disjoint;
+        }
+        Ok(sel)
+    }
+
+    /// The elements of a constant array, or of `ARRAY[...]`.
+    pub fn array_elements(&self, array: &Expr) -> Result<Option<Vec<Expr>>> {
+        match array {
+            Expr::Array(a) if !a.multidims => Ok(Some(a.elements.clone())),
+            Expr::Const(c) => {
+                let Datum::Bytes(bytes) = &c.value else { return Ok(None) };
+                let element = self.env.catalog.type_(c.ty)?.elem;
+                let elem = types::array::ElemType::builtin(element);
+                let values = types::array::ArrayRef::parse(bytes)?.values(&elem)?;
+                Ok(Some(
+                    values
+                        .into_iter()
+                        .map(|value| {
+                            Expr::Const(ir::Const {
+                                ty: element,
+                                typmod: -1,
+                                collation: c.collation,
+                                value,
+                                location: None,
+                            })
+                        })
+                        .collect(),
+                ))
+            }
+            Expr::Relabel { arg, .. } => self.array_elements(arg),
+            _ => Ok(None),
+        }
+    }
+}
+
+fn add_range(pairs: &mut Vec<RangePair>, var: Expr, is_low: bool, s: f64) {
+    let found = match pairs.iter_mut().find(|p| p.var == var) {
+        Some(p) => p,
+        None => {
+            pairs.push(RangePair { var, low: None, high: None });
+            let last = pairs.len() - 1;
+            &mut pairs[last]
+        }
+    };
+    let side = if is_low { &mut found.low } else { &mut found.high };
+    // Two bounds on one side: the tighter one counts.
+    *side = Some(side.map_or(s, |old| old.min(s)));
+}

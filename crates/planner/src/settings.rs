@@ -1,0 +1,91 @@
+//! What settings tell the planner: cost constants, switches, limits.
+
+/// The planner's settings; names and defaults are PostgreSQL's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannerSettings {
+    pub seq_page_cost: f64,
+    pub random_page_cost: f64,
+    pub cpu_tuple_cost: f64,
+    pub cpu_index_tuple_cost: f64,
+    pub cpu_operator_cost: f64,
+    pub parallel_tuple_cost: f64,
+    pub parallel_setup_cost: f64,
+    /// In pages.
+    pub effective_cache_size: f64,
+    /// In bytes.
+    pub work_mem: f64,
+    pub hash_mem_multiplier: f64,
+    pub cursor_tuple_fraction: f64,
+    pub recursive_worktable_factor: f64,
+    pub default_statistics_target: u32,
+    pub from_collapse_limit: usize,
+    pub join_collapse_limit: usize,
+    pub geqo: bool,
+    pub geqo_threshold: usize,
+    pub max_parallel_workers_per_gather: u32,
+    /// In pages.
+    pub min_parallel_table_scan_size: f64,
+    pub min_parallel_index_scan_size: f64,
+    pub parallel_leader_participation: bool,
+    pub enable_seqscan: bool,
+    pub enable_indexscan: bool,
+    pub enable_indexonlyscan: bool,
+    pub enable_bitmapscan: bool,
+    pub enable_tidscan: bool,
+    pub enable_sort: bool,
+    pub enable_incremental_sort: bool,
+    pub enable_hashagg: bool,
+    pub enable_nestloop: bool,
+    pub enable_mergejoin: bool,
+    pub enable_hashjoin: bool,
+    pub enable_material: bool,
+    pub enable_memoize: bool,
+    pub enable_gathermerge: bool,
+    pub enable_partition_pruning: bool,
+    /// `on`, `off` or `partition`.
+    pub constraint_exclusion: String,
+}
+
+impl Default for PlannerSettings {
+    fn default() -> PlannerSettings {
+        PlannerSettings {
+            seq_page_cost: 1.0,
+            random_page_cost: 4.0,
+            cpu_tuple_cost: 0.01,
+            cpu_index_tuple_cost: 0.005,
+            cpu_operator_cost: 0.0025,
+            parallel_tuple_cost: 0.1,
+            parallel_setup_cost: 1000.0,
+            effective_cache_size: 524_288.0,
+            work_mem: 4.0 * 1024.0 * 1024.0,
+            hash_mem_multiplier: 2.0,
+            cursor_tuple_fraction: 0.1,
+            recursive_worktable_factor: 10.0,
+            default_statistics_target: 100,
+            from_collapse_limit: 8,
+            join_collapse_limit: 8,
+            geqo: true,
+            geqo_threshold: 12,
+            max_parallel_workers_per_gather: 2,
+            min_parallel_table_scan_size: 1024.0,
+            min_parallel_index_scan_size: 64.0,
+            parallel_leader_participation: true,
+            enable_seqscan: true,
+            enable_indexscan: true,
+            enable_indexonlyscan: true,
+            enable_bitmapscan: true,
+            enable_tidscan: true,
+            enable_sort: true,
+            enable_incremental_sort: true,
+            enable_hashagg: true,
+            enable_nestloop: true,
+            enable_mergejoin: true,
+            enable_hashjoin: true,
+            enable_material: true,
+            enable_memoize: true,
+            enable_gathermerge: true,
+            enable_partition_pruning: true,
+            constraint_exclusion: "partition".into(),
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! GROUP BY, aggregates, grouping sets and DISTINCT.
+
+use super::Targets;
+use crate::cost::clamp_rows;
+use crate::cost::shape::AggCosts;
+use crate::path::{AggPath, Path, PathKind, SetPhase};
+use crate::pathkeys::contained_in;
+use crate::rel::{BaseKind, PathKey, Target};
+use crate::relids::Relids;
+use crate::root::Root;
+use base::{Result, err};
+use ir::{AggSplit, AggStrategy, Expr, GroupingSet, SortGroupClause};
+use std::rc::Rc;
+
+impl Root<'_> {
+    /// The expressions that clauses mean.
+    pub fn clause_exprs(&self, clauses: &[SortGroupClause]) -> Vec<Expr> {
+        clauses
+            .iter()
+            .filter_map(|c| {
+                self.processed
+                    .iter()
+                    .find(|t| t.sort_group_ref == c.target_ref)
+                    .map(|t| t.expr.clone())
+            })
+            .collect()
+    }
+
+    /// Adds grouping above the input's paths.
+    pub fn group_rel(&mut self, input: usize, targets: &Targets) -> Result<usize> {
+        let rel = self.add_rel(BaseKind::Upper, Relids::empty(), 0);
+        self.rels[rel].target = targets.grouping.clone();
+        let having = self.having.clone();
+        let mut exprs: Vec<&Expr> = targets.grouping.exprs.iter().collect();
+        exprs.extend(having.iter());
+        let costs = self.agg_costs(&exprs)?;
+        if !self.query.grouping_sets.is_empty() {
+            self.grouping_set_paths(rel, input, targets, &costs)?;
+        } else {
+            self.plain_group_paths(rel, input, targets, &costs)?;
+        }
+        if self.rels[rel].paths.is_empty() {
+            return Err(err!(FEATURE_NOT_SUPPORTED, "could not implement GROUP BY").detail(
+                "Some of the datatypes only support hashing, while others only support sorting.",
+            ));
+        }
+        self.rels[rel].rows = self.rels[rel].paths[0].rows;
+        self.rels[rel].set_cheapest();
+        Ok(rel)
+    }
+
+    fn plain_group_paths(
+        &mut self,
+        rel: usize,
+        input: usize,
+        targets: &Targets,
+        costs: &AggCosts,
+    ) -> Result<()> {
+        let clauses = self.query.group_clause.clone();
+        let having = self.having.clone();
+        let rows = self.rels[input].cheapest_total.as_ref().map_or(1.0, |p| p.rows);
+        let groups = if clauses.is_empty() {
+            1.0
+        } else {
+            let exprs = self.clause_exprs(&clauses);
+            crate::selectivity::estimate_groups(self, &exprs, rows)?
+        };
+        let aggregates = self.query.has_aggs;
+        let can_sort = clauses.iter().all(|c| c.sort_op.is_some());
+        let can_hash = !clauses.is_empty()
+            && clauses.iter().all(|c| c.hashable)
+            && !self.has_ordered_aggregate(targets);
+        let wanted = self.group_pathkeys.clone();
+        let cheapest = self.rels[input].cheapest_total.clone();
+        if can_sort || clauses.is_empty() {
+            for p in self.rels[input].paths.clone() {
+                let is_cheapest = cheapest.as_ref().is_some_and(|c| Rc::ptr_eq(c, &p));
+                let sorted = if contained_in(&wanted, &p.pathkeys) {
+                    p.clone()
+                } else if is_cheapest {
+                    Rc::new(self.sorted_path(&p, &wanted, -1.0))
+                } else {
+                    continue;
+                };
+                let path = if aggregates || clauses.is_empty() {
+                    let strategy =
+                        if clauses.is_empty() { AggStrategy::Plain } else { AggStrategy::Sorted };
+                    self.agg_path(
+                        &sorted,
+                        strategy,
+                        &targets.grouping,
+                        &clauses,
+                        &having,
+                        costs,
+                        groups,
+                    )?
+                } else {
+                    self.group_path(&sorted, &targets.grouping, &clauses, &having, groups)?
+                };
+                self.adopt(rel, &Rc::new(path));
+            }
+        }
+        if can_hash && let Some(p) = cheapest {
+            let path = self.agg_path(
+                &p,
+                AggStrategy::Hashed,
+                &targets.grouping,
+                &clauses,
+                &having,
+                costs,
+                groups,
+            )?;
+            self.adopt(rel, &Rc::new(path));
+        }
+        Ok(())
+    }
+
+    /// DISTINCT or ORDER BY inside an aggregate keep it from being hashed.
+    fn has_ordered_aggregate(&self, targets: &Targets) -> bool {
+        targets.grouping.exprs.iter().chain(&self.having).any(|e| {
+            ir::walk::any(e, &mut |x| {
+                matches!(x, Expr::Agg(a) if a.levels_up == 0
+                    && (!a.order.is_empty() || !a.distinct.is_empty() || a.kind != 'n'))
+            })
+        })
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn agg_path(
+        &self,
+        sub: &Rc<Path>,
+        strategy: AggStrategy,
+        target: &Rc<Target>,
+        clauses: &[SortGroupClause],
+        having: &[Expr],
+        costs: &AggCosts,
+        groups: f64,
+    ) -> Result<Path> {
+        let input = self.path_cost(sub);
+        let mut c = self.cost_agg(
+            input,
+            sub.rows,
+            sub.target.width,
+            strategy,
+            costs,
+            clauses.len(),
+            groups,
+        );
+        let mut rows = groups;
+        if !having.is_empty() {
+            let q = self.eval_costs(having);
+            c.startup += q.startup;
+            c.total += q.startup + rows * q.per_row;
+            rows = clamp_rows(rows * self.exprs_selectivity(having, 0, None)?);
+        }
+        let mut p = (**sub).clone();
+        p.kind = PathKind::Agg(Box::new(AggPath {
+            sub: sub.clone(),
+            strategy,
+            split: AggSplit::Simple,
+            groups,
+            clauses: clauses.to_vec(),
+            having: having.to_vec(),
+            phases: Vec::new(),
+        }));
+        p.target = target.clone();
+        p.pathkeys =
+            if strategy == AggStrategy::Sorted { sub.pathkeys.clone() } else { Vec::new() };
+        (p.rows, p.disabled) = (rows, c.disabled);
+        p.startup = c.startup + target.cost.0;
+        p.total = c.total + target.cost.0 + target.cost.1 * rows;
+        Ok(p)
+    }
+
+    fn group_path(
+        &self,
+        sub: &Rc<Path>,
+        target: &Rc<Target>,
+        clauses: &[SortGroupClause],
+        having: &[Expr],
+        groups: f64,
+    ) -> Result<Path> {
+        let mut p = (**sub).clone();
+        let s = self.env.settings;
+        let mut total = sub.total + s.cpu_operator_cost * sub.rows * clauses.len() as f64;
+        let mut startup = sub.startup;
+        let mut rows = groups;
+        if !having.is_empty() {
+            let q = self.eval_costs(having);
+            startup += q.startup;
+            total += q.startup + rows * q.per_row;
+            rows = clamp_rows(rows * self.exprs_selectivity(having, 0, None)?);
+        }
+        p.kind = PathKind::Group {
+            sub: sub.clone(),
+            clauses: clauses.to_vec(),
+            having: having.to_vec(),
+        };
+        p.target = target.clone();
+        p.rows = rows;
+        p.startup = startup + target.cost.0;
+        p.total = total + target.cost.0 + target.cost.1 * rows;
+        Ok(p)
+    }
+
+    /// Grouping sets: nested ones share a sort; ones of hashable columns may be hashed.
+    fn grouping_set_paths(
+        &mut self,
+        rel: usize,
+        input: usize,
+        targets: &Targets,
+        costs: &AggCosts,
+    ) -> Result<()> {
+        let Some(sub) = self.rels[input].cheapest_total.clone() else { return Ok(()) };
+        let mut sets = expand_sets(&self.query.grouping_sets);
+        if self.query.group_distinct {
+            let mut seen: Vec<Vec<u32>> = Vec::new();
+            sets.retain(|s| {
+                let mut key = s.clone();
+                key.sort_unstable();
+                let new = !seen.contains(&key);
+                if new {
+                    seen.push(key);
+                }
+                new
+            });
+        }
+        let clauses = self.query.group_clause.clone();
+        let clause = |r: &u32| clauses.iter().find(|c| c.target_ref == *r).cloned();
+        let chains = chain_sets(sets);
+        let mut phases = Vec::new();
+        let mut rows = 0.0;
+        for chain in &chains {
+            // The largest set names the columns, ordered so that each smaller one is a prefix.
+            let mut order: Vec<u32> = Vec::new();
+            for set in chain {
+                for r in set {
+                    if !order.contains(r) {
+                        order.push(*r);
+                    }
+                }
+            }
+            let columns: Vec<SortGroupClause> = order.iter().filter_map(clause).collect();
+            if columns.iter().any(|c| c.sort_op.is_none()) {
+                return Ok(());
+            }
+            let mut groups = 0.0;
+            for set in chain {
+                let part: Vec<SortGroupClause> = set.iter().filter_map(clause).collect();
+                let exprs = self.clause_exprs(&part);
+                groups += crate::selectivity::estimate_groups(self, &exprs, sub.rows)?;
+            }
+            rows += groups;
+            phases.push(SetPhase {
+                strategy: if columns.is_empty() { AggStrategy::Plain } else { AggStrategy::Sorted },
+                clauses: columns,
+                set_lengths: chain.iter().rev().map(|s| s.len() as u32).collect(),
+                groups,
+            });
+        }
+        let having = self.having.clone();
+        let first = phases[0].clause_keys();
+        let list = self.processed.clone();
+        let keys = self.pathkeys_for_clauses(&first, &list)?.unwrap_or_default();
+        let sorted = if contained_in(&keys, &sub.pathkeys) {
+            sub.clone()
+        } else {
+            Rc::new(self.sorted_path(&sub, &keys, -1.0))
+        };
+        let mut path = self.agg_path(
+            &sorted,
+            phases[0].strategy,
+            &targets.grouping,
+            &phases[0].clauses,
+            &having,
+            costs,
+            rows,
+        )?;
+        for phase in &phases[1..] {
+            let (s, r) = self.sort_only(sub.rows, sub.target.width, -1.0);
+            path.total += s + r + phase.groups * self.env.settings.cpu_tuple_cost;
+        }
+        path.rows = rows;
+        path.pathkeys = Vec::new();
+        if let PathKind::Agg(a) = &mut path.kind {
+            a.phases = phases;
+        }
+        self.adopt(rel, &Rc::new(path));
+        Ok(())
+    }
+
+    /// Adds DISTINCT above the input's paths.
+    pub fn distinct_rel(&mut self, input: usize) -> Result<usize> {
+        let rel = self.add_rel(BaseKind::Upper, Relids::empty(), 0);
+        let target = self.rels[input].target.clone();
+        self.rels[rel].target = target.clone();
+        let clauses = self.query.distinct_clause.clone();
+        let Some(cheapest) = self.rels[input].cheapest_total.clone() else { return Ok(rel) };
+        let exprs = self.clause_exprs(&clauses);
+        let rows = if self.query.group_clause.is_empty() && !self.query.has_aggs {
+            crate::selectivity::estimate_groups(self, &exprs, cheapest.rows)?
+        } else {
+            cheapest.rows
+        };
+        let on = self.query.has_distinct_on;
+        if clauses.iter().all(|c| c.sort_op.is_some()) {
+            let wanted: Vec<PathKey> =
+                if on && self.distinct_pathkeys.len() < self.sort_pathkeys.len() {
+                    self.sort_pathkeys.clone()
+                } else {
+                    self.distinct_pathkeys.clone()
+                };
+            let keys = self.distinct_pathkeys.len();
+            for p in self.rels[input].paths.clone() {
+                let is_cheapest = Rc::ptr_eq(&p, &cheapest);
+                let sorted = if contained_in(&wanted, &p.pathkeys) {
+                    p
+                } else if is_cheapest {
+                    Rc::new(self.sorted_path(&p, &wanted, -1.0))
+                } else {
+                    continue;
+                };
+                let mut u = (*sorted).clone();
+                u.total += self.env.settings.cpu_operator_cost * sorted.rows * keys as f64;
+                u.rows = rows;
+                u.kind = PathKind::Unique { sub: sorted, keys };
+                self.adopt(rel, &Rc::new(u));
+            }
+        }
+        if !on && clauses.iter().all(|c| c.hashable) {
+            let none = AggCosts::default();
+            let path =
+                self.agg_path(&cheapest, AggStrategy::Hashed, &target, &clauses, &[], &none, rows)?;
+            self.adopt(rel, &Rc::new(path));
+        }
+        if self.rels[rel].paths.is_empty() {
+            return Err(err!(FEATURE_NOT_SUPPORTED, "could not implement DISTINCT").detail(
+                "Some of the datatypes only support hashing, while others only support sorting.",
+            ));
+        }
+        self.rels[rel].rows = rows;
+        self.rels[rel].set_cheapest();
+        Ok(rel)
+    }
+}
+
+impl SetPhase {
+    fn clause_keys(&self) -> Vec<SortGroupClause> {
+        self.clauses.clone()
+    }
+}
+
+/// The simple sets that nested ones mean, largest first.
+fn expand_sets(sets: &[GroupingSet]) -> Vec<Vec<u32>> {
+    let mut all: Vec<Vec<u32>> = vec![Vec::new()];
+    for s in sets {
+        let choices = expand_set(s);
+        let mut next = Vec::new();
+        for base in &all {
+            for c in &choices {
+                let mut set = base.clone();
+                for r in c {
+                    if !set.contains(r) {
+                        set.push(*r);
+                    }
+                }
+                next.push(set);
+            }
+        }
+        all = next;
+    }
+    all.sort_by_key(|s| std::cmp::Reverse(s.len()));
+    all
+}
+
+fn expand_set(set: &GroupingSet) -> Vec<Vec<u32>> {
+    let flat = |list: &[GroupingSet]| -> Vec<Vec<u32>> {
+        list.iter().map(|s| expand_set(s).into_iter().flatten().collect()).collect()
+    };
+    match set {
+        GroupingSet::Empty => vec![Vec::new()],
+        GroupingSet::Simple(refs) => vec![refs.clone()],
+        GroupingSet::Rollup(list) => {
+            let parts = flat(list);
+            (0..=parts.len()).rev().map(|n| parts[..n].concat()).collect()
+        }
+        GroupingSet::Cube(list) => {
+            let parts = flat(list);
+            let n = parts.len();
+            (0..1u32 << n)
+                .rev()
+                .map(|bits| {
+                    (0..n)
+                        .filter(|i| bits & (1 << (n - 1 - i)) != 0)
+                        .flat_map(|i| parts[i].clone())
+                        .collect()
+                })
+                .collect()
+        }
+        GroupingSet::Sets(list) => list.iter().flat_map(expand_set).collect(),
+    }
+}
+
+/// Groups the sets into chains in which each is contained in the next; smallest first.
+fn chain_sets(sets: Vec<Vec<u32>>) -> Vec<Vec<Vec<u32>>> {
+    let mut chains: Vec<Vec<Vec<u32>>> = Vec::new();
+    for set in sets {
+        // Sets come largest first: a chain takes one that its smallest so far contains.
+        let fits = chains
+            .iter_mut()
+            .find(|c| c[0].len() >= set.len() && set.iter().all(|r| c[0].contains(r)));
+        match fits {
+            Some(c) => c.insert(0, set),
+            None => chains.push(vec![set]),
+        }
+    }
+    chains
+}

@@ -1,0 +1,693 @@
+//! The steps above joins: grouping, windows, distinct, order, limit, and changing tables.
+
+mod group;
+mod minmax;
+mod modify;
+mod setop;
+mod window;
+
+use crate::level::Level;
+use crate::path::{Path, PathKind};
+use crate::prep::volatility;
+use crate::rel::{BaseKind, PathKey, Target};
+use crate::relids::Relids;
+use crate::root::Root;
+use base::Result;
+use ir::{CmdType, Expr, TargetEntry, walk};
+use std::rc::Rc;
+use types::Datum;
+
+/// The targets of the steps, from the joins up.
+pub struct Targets {
+    pub joins: Rc<Target>,
+    pub grouping: Rc<Target>,
+    pub sort_input: Rc<Target>,
+    pub final_: Rc<Target>,
+}
+
+/// A target of a list of entries.
+pub fn target_of(root: &Root, list: &[TargetEntry]) -> Target {
+    let mut t = Target::default();
+    for e in list {
+        t.exprs.push(e.expr.clone());
+        t.refs.push(e.sort_group_ref);
+    }
+    root.finish_target(&mut t);
+    t
+}
+
+impl Root<'_> {
+    /// Plans the whole level, its sources being known.
+    pub fn plan_upper(mut self) -> Result<Level> {
+        let (limit_tuples, offset, count) = self.limit_estimates();
+        self.limit_tuples = limit_tuples;
+        if let Some(c) = count {
+            let needed = if c > 0.0 { c + offset.unwrap_or(0.0).max(0.0) } else { 0.0 };
+            if needed > 0.0 && self.tuple_fraction == 0.0 {
+                self.tuple_fraction = needed;
+            } else if self.tuple_fraction == 0.0 && c <= 0.0 {
+                self.tuple_fraction = 0.10;
+            }
+        }
+        let (rel, mut targets) = if self.query.set_operations.is_some() {
+            let rel = self.plan_set_operations()?;
+            let t = Rc::new(target_of(&self, &self.processed));
+            let t =
+                Targets { joins: t.clone(), grouping: t.clone(), sort_input: t.clone(), final_: t };
+            let clauses = self.query.sort_clause.clone();
+            let list = self.processed.clone();
+            self.sort_pathkeys = self.pathkeys_for_clauses(&clauses, &list)?.unwrap_or_default();
+            (rel, t)
+        } else {
+            self.plan_joins_and_groups()?
+        };
+        let rel =
+            if self.query.sort_clause.is_empty() { rel } else { self.order_rel(rel, &targets)? };
+        let rel = self.project_final(rel, &mut targets)?;
+        let rel = self.finish_rel(rel, offset, count)?;
+        let best = self.cheapest_fractional(rel)?;
+        self.make_level(&best)
+    }
+
+    /// Expected output rows under LIMIT (-1: none), and the estimates of OFFSET and LIMIT
+    /// (0: not known).
+    fn limit_estimates(&self) -> (f64, Option<f64>, Option<f64>) {
+        let known = |e: &Option<Expr>| -> Option<f64> {
+            let e = e.as_ref()?;
+            let folded = crate::prep::const_fold::simplify(e.clone(), self.env, true).ok()?;
+            match folded {
+                Expr::Const(c) => match c.value {
+                    Datum::I64(n) => Some((n as f64).max(1.0)),
+                    Datum::Null => None,
+                    _ => Some(0.0),
+                },
+                _ => Some(0.0),
+            }
+        };
+        let count = known(&self.query.limit_count);
+        let offset = match &self.query.limit_offset {
+            Some(Expr::Const(c)) if matches!(c.value, Datum::I64(n) if n <= 0) => None,
+            other => known(other),
+        };
+        let limit = match (count, offset) {
+            (Some(c), None) if c > 0.0 => c,
+            (Some(c), Some(o)) if c > 0.0 && o > 0.0 => c + o,
+            _ => -1.0,
+        };
+        (limit, offset, count)
+    }
+
+    fn plan_joins_and_groups(&mut self) -> Result<(usize, Targets)> {
+        self.process_target_list()?;
+        if let Some(done) = self.try_min_max()? {
+            return Ok(done);
+        }
+        let grouped = self.is_grouped();
+        // Base relations, conditions and orders wanted.
+        if self.query.jointree.items.is_empty() {
+            return self.plan_without_from();
+        }
+        self.add_base_rels()?;
+        let list = self.processed.clone();
+        let output = Relids::single(0);
+        for t in &list {
+            self.need_columns(&t.expr.clone(), &output);
+        }
+        for h in self.having.clone() {
+            self.need_columns(&h, &output);
+        }
+        self.need_modify_columns(&output);
+        let items = self.deconstruct()?;
+        self.plan_sources()?;
+        self.finish_conditions()?;
+        self.note_orders()?;
+        self.size_and_scan_all()?;
+        let mut joined = self.search_joins(&items)?;
+        self.rels[joined].set_cheapest();
+        if self.has_pseudoconstant {
+            joined = self.gate(joined);
+        }
+        let targets = self.make_targets()?;
+        self.apply_target(joined, &targets.joins, true);
+        let mut rel = joined;
+        if grouped {
+            rel = self.group_rel(rel, &targets)?;
+        }
+        if !self.query.windows.is_empty() && self.query.has_window_funcs {
+            rel = self.window_rel(rel, &targets)?;
+        }
+        if !self.query.distinct_clause.is_empty() {
+            rel = self.distinct_rel(rel)?;
+        }
+        Ok((rel, targets))
+    }
+
+    /// True if rows are grouped or aggregated.
+    pub fn is_grouped(&self) -> bool {
+        !self.query.group_clause.is_empty()
+            || !self.query.grouping_sets.is_empty()
+            || self.query.has_aggs
+            || self.query.having.is_some()
+            || !self.having.is_empty()
+    }
+
+    fn plan_without_from(&mut self) -> Result<(usize, Targets)> {
+        self.base = vec![None; self.query.rtable.len() + 1];
+        self.note_orders()?;
+        let rel = self.add_rel(BaseKind::Result, Relids::empty(), 0);
+        self.rels[rel].rows = 1.0;
+        let targets = self.make_targets()?;
+        let quals: Vec<Expr> =
+            self.query.jointree.quals.clone().map(walk::conjuncts).unwrap_or_default();
+        let cost = self.eval_costs(&quals);
+        let target = targets.joins.clone();
+        let mut path = self.plain_path(rel, PathKind::Result { quals }, Default::default());
+        path.target = target.clone();
+        path.rows = 1.0;
+        path.startup = target.cost.0 + cost.startup + cost.per_row;
+        path.total = path.startup + self.env.settings.cpu_tuple_cost + target.cost.1;
+        self.rels[rel].target = target;
+        self.rels[rel].add_path(path);
+        self.rels[rel].set_cheapest();
+        let mut out = rel;
+        if self.is_grouped() {
+            out = self.group_rel(out, &targets)?;
+        }
+        if !self.query.windows.is_empty() && self.query.has_window_funcs {
+            out = self.window_rel(out, &targets)?;
+        }
+        if !self.query.distinct_clause.is_empty() {
+            out = self.distinct_rel(out)?;
+        }
+        Ok((out, targets))
+    }
+
+    /// Conditions without columns are tested once, above the joins.
+    fn gate(&mut self, rel: usize) -> usize {
+        let mut quals: Vec<Expr> = Vec::new();
+        for r in self.rels.iter().flat_map(|r| r.restrictions.iter().chain(&r.join_info)) {
+            if r.pseudoconstant && !quals.contains(&r.clause) && r.pushed_down {
+                quals.push(r.clause.clone());
+            }
+        }
+        let paths = std::mem::take(&mut self.rels[rel].paths);
+        for p in paths {
+            let mut gated = (*p).clone();
+            gated.kind = PathKind::Gate { sub: p.clone(), quals: quals.clone() };
+            self.rels[rel].paths.push(Rc::new(gated));
+        }
+        self.rels[rel].set_cheapest();
+        rel
+    }
+
+    /// Finds out which orders the upper steps would like.
+    fn note_orders(&mut self) -> Result<()> {
+        let list = self.processed.clone();
+        let sort = self.query.sort_clause.clone();
+        self.sort_pathkeys = self.pathkeys_for_clauses(&sort, &list)?.unwrap_or_default();
+        let distinct = self.query.distinct_clause.clone();
+        self.distinct_pathkeys = self.pathkeys_for_clauses(&distinct, &list)?.unwrap_or_default();
+        if self.query.grouping_sets.is_empty() {
+            let group = self.query.group_clause.clone();
+            self.group_pathkeys = self.pathkeys_for_clauses(&group, &list)?.unwrap_or_default();
+        }
+        if let Some(w) = self.query.windows.first().cloned() {
+            let clauses = [w.partition, w.order].concat();
+            self.window_pathkeys = self.pathkeys_for_clauses(&clauses, &list)?.unwrap_or_default();
+        }
+        self.query_pathkeys = if !self.group_pathkeys.is_empty() {
+            self.group_pathkeys.clone()
+        } else if !self.window_pathkeys.is_empty() {
+            self.window_pathkeys.clone()
+        } else if self.distinct_pathkeys.len() > self.sort_pathkeys.len() {
+            self.distinct_pathkeys.clone()
+        } else {
+            self.sort_pathkeys.clone()
+        };
+        Ok(())
+    }
+
+    fn size_and_scan_all(&mut self) -> Result<()> {
+        for index in 1..self.base.len() {
+            if let Some(rel) = self.base[index]
+                && self.rels[rel].parent.is_none()
+            {
+                self.mark_partial_indexes(rel);
+                self.size_base(rel)?;
+            }
+        }
+        for index in 1..self.base.len() {
+            if let Some(rel) = self.base[index]
+                && self.rels[rel].parent.is_none()
+            {
+                self.scan_paths(rel)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Unique indexes with a predicate count only where the query implies it.
+    fn mark_partial_indexes(&mut self, rel: usize) {
+        let list = self.rels[rel].restrictions.clone();
+        let r = &self.rels[rel];
+        if r.indexes.iter().all(|i| i.predicate.is_empty()) {
+            return;
+        }
+        let marks: Vec<bool> = r
+            .indexes
+            .iter()
+            .map(|i| i.predicate.iter().all(|p| list.iter().any(|r| self.implies(&r.clause, p))))
+            .collect();
+        for (info, ok) in self.rels[rel].indexes.iter_mut().zip(marks) {
+            if let Some(info) = Rc::get_mut(info) {
+                info.predicate_ok = ok;
+            }
+        }
+    }
+
+    fn make_targets(&mut self) -> Result<Targets> {
+        let final_ = Rc::new(target_of(self, &self.processed.clone()));
+        let has_srf = self.processed.iter().any(|t| volatility::has_srf(&t.expr));
+        let sort_refs: Vec<u32> = self.query.sort_clause.iter().map(|s| s.target_ref).collect();
+        // Sets are returned after sorting unless they are sorted by.
+        let postpone = has_srf
+            && !sort_refs.is_empty()
+            && self.query.distinct_clause.is_empty()
+            && !self
+                .processed
+                .iter()
+                .any(|t| volatility::has_srf(&t.expr) && sort_refs.contains(&t.sort_group_ref));
+        let sort_input =
+            if postpone { Rc::new(self.flat_target(&final_, &sort_refs)) } else { final_.clone() };
+        let windows = self.query.has_window_funcs && !self.query.windows.is_empty();
+        let grouping = if windows {
+            Rc::new(self.window_input_target(&sort_input))
+        } else {
+            sort_input.clone()
+        };
+        let joins = if self.is_grouped() {
+            Rc::new(self.group_input_target(&grouping))
+        } else {
+            grouping.clone()
+        };
+        Ok(Targets { joins, grouping, sort_input, final_ })
+    }
+
+    /// The columns under `refs` as they are, and for the rest what they are made of.
+    fn flat_target(&self, target: &Target, refs: &[u32]) -> Target {
+        let mut out = Target::default();
+        for (e, r) in target.exprs.iter().zip(&target.refs) {
+            if *r != 0 && refs.contains(r) {
+                out.add(e.clone(), *r);
+            }
+        }
+        for (e, r) in target.exprs.iter().zip(&target.refs) {
+            if *r == 0 || !refs.contains(r) {
+                pull_parts(e, true, true, &mut |x| out.add(x.clone(), 0));
+            }
+        }
+        self.finish_target(&mut out);
+        out
+    }
+
+    /// What grouping reads: group columns and the columns in the rest and in HAVING.
+    fn group_input_target(&self, target: &Target) -> Target {
+        let refs: Vec<u32> = self.query.group_clause.iter().map(|g| g.target_ref).collect();
+        let mut out = Target::default();
+        let mut rest = Vec::new();
+        for t in &self.processed {
+            if t.sort_group_ref != 0 && refs.contains(&t.sort_group_ref) {
+                out.add(t.expr.clone(), t.sort_group_ref);
+            }
+        }
+        for (e, r) in target.exprs.iter().zip(&target.refs) {
+            if *r == 0 || !refs.contains(r) {
+                rest.push(e.clone());
+            }
+        }
+        rest.extend(self.having.iter().cloned());
+        for e in &rest {
+            pull_parts(e, false, false, &mut |x| {
+                if matches!(x, Expr::Var(_)) {
+                    out.add(x.clone(), 0);
+                }
+            });
+        }
+        self.finish_target(&mut out);
+        out
+    }
+
+    /// What windows read: columns they sort by, aggregates, and plain columns.
+    fn window_input_target(&self, target: &Target) -> Target {
+        let mut refs: Vec<u32> = self.query.group_clause.iter().map(|g| g.target_ref).collect();
+        for w in &self.query.windows {
+            refs.extend(w.partition.iter().chain(&w.order).map(|c| c.target_ref));
+        }
+        let mut out = Target::default();
+        for t in &self.processed {
+            if t.sort_group_ref != 0 && refs.contains(&t.sort_group_ref) {
+                out.add(t.expr.clone(), t.sort_group_ref);
+            }
+        }
+        for (e, r) in target.exprs.iter().zip(&target.refs) {
+            if *r == 0 || !refs.contains(r) {
+                pull_parts(e, true, false, &mut |x| out.add(x.clone(), 0));
+            }
+        }
+        for w in &self.query.windows {
+            for b in [&w.frame.start, &w.frame.end] {
+                if let ir::FrameBound::Preceding(e) | ir::FrameBound::Following(e) = b {
+                    pull_parts(e, true, false, &mut |x| out.add(x.clone(), 0));
+                }
+            }
+        }
+        self.finish_target(&mut out);
+        out
+    }
+
+    /// Makes every path of the relation give the target.
+    pub fn apply_target(&mut self, rel: usize, target: &Rc<Target>, replace: bool) {
+        let same = *self.rels[rel].target == **target;
+        if replace {
+            self.rels[rel].target = target.clone();
+        }
+        let paths = std::mem::take(&mut self.rels[rel].paths);
+        for p in paths {
+            let new = if same && p.target.refs == target.refs {
+                let mut n = (*p).clone();
+                n.target = target.clone();
+                n
+            } else {
+                self.projected(&p, target)
+            };
+            self.rels[rel].paths.push(Rc::new(new));
+        }
+        self.rels[rel].set_cheapest();
+    }
+
+    /// A path that gives the target, computed from what `sub` gives.
+    pub fn projected(&self, sub: &Rc<Path>, target: &Rc<Target>) -> Path {
+        let s = self.env.settings;
+        let old = sub.target.cost;
+        let mut p = (**sub).clone();
+        p.target = target.clone();
+        let can_project = !matches!(
+            sub.kind,
+            PathKind::Material(_)
+                | PathKind::Memoize { .. }
+                | PathKind::Sort { .. }
+                | PathKind::Unique { .. }
+                | PathKind::SetOp { .. }
+                | PathKind::LockRows { .. }
+                | PathKind::Limit { .. }
+                | PathKind::Append { .. }
+                | PathKind::RecursiveUnion { .. }
+                | PathKind::ProjectSet(_)
+                | PathKind::UniqueFor { .. }
+                | PathKind::Gate { .. }
+        );
+        let plain = target.exprs == sub.target.exprs;
+        if plain {
+            // Only the references differ: nothing to compute.
+            if let PathKind::Projection(inner) = &sub.kind {
+                p.kind = PathKind::Projection(inner.clone());
+            } else if !can_project {
+                p.kind = PathKind::Projection(sub.clone());
+            }
+            return p;
+        }
+        p.startup += target.cost.0 - if can_project { old.0 } else { 0.0 };
+        p.total += target.cost.0 - if can_project { old.0 } else { 0.0 };
+        p.total += (target.cost.1 - if can_project { old.1 } else { 0.0 }) * sub.rows;
+        if !can_project {
+            p.total += s.cpu_tuple_cost * sub.rows;
+        }
+        p.kind = PathKind::Projection(sub.clone());
+        p
+    }
+
+    fn order_rel(&mut self, input: usize, targets: &Targets) -> Result<usize> {
+        let rel = self.add_rel(BaseKind::Upper, Relids::empty(), 0);
+        self.rels[rel].target = targets.sort_input.clone();
+        let wanted = self.sort_pathkeys.clone();
+        let cheapest = self.rels[input].cheapest_total.clone();
+        for p in self.rels[input].paths.clone() {
+            let is_cheapest = cheapest.as_ref().is_some_and(|c| Rc::ptr_eq(c, &p));
+            let presorted = crate::pathkeys::common_prefix(&wanted, &p.pathkeys);
+            if presorted == wanted.len() {
+                self.adopt(rel, &p);
+            } else if is_cheapest || presorted > 0 {
+                let limit = self.limit_tuples;
+                if is_cheapest {
+                    let sorted = self.sorted_path(&p, &wanted, limit);
+                    self.adopt(rel, &Rc::new(sorted));
+                }
+                if presorted > 0 && self.env.settings.enable_incremental_sort {
+                    let sorted = self.incrementally_sorted(&p, &wanted, presorted, limit)?;
+                    self.adopt(rel, &Rc::new(sorted));
+                }
+            }
+        }
+        self.rels[rel].rows = self.rels[input].rows;
+        self.rels[rel].set_cheapest();
+        Ok(rel)
+    }
+
+    /// Adds a path of a lower step as one of this relation.
+    pub fn adopt(&mut self, rel: usize, p: &Rc<Path>) {
+        let mut p = (**p).clone();
+        p.rel = rel;
+        self.rels[rel].add_path(p);
+    }
+
+    /// The path sorted.
+    pub fn sorted_path(&self, sub: &Rc<Path>, keys: &[PathKey], limit: f64) -> Path {
+        let c = self.cost_sort(self.path_cost(sub), sub.rows, sub.target.width, limit);
+        let mut p = (**sub).clone();
+        p.kind = PathKind::Sort { sub: sub.clone(), presorted: 0 };
+        (p.startup, p.total, p.disabled) = (c.startup, c.total, c.disabled);
+        p.pathkeys = keys.to_vec();
+        p
+    }
+
+    fn incrementally_sorted(
+        &self,
+        sub: &Rc<Path>,
+        keys: &[PathKey],
+        presorted: usize,
+        limit: f64,
+    ) -> Result<Path> {
+        let mut exprs = Vec::new();
+        for k in &keys[..presorted] {
+            let ec = &self.ecs[self.canonical_ec(k.ec)];
+            exprs.extend(ec.members.first().map(|m| m.expr.clone()));
+        }
+        let groups = crate::selectivity::estimate_groups(self, &exprs, sub.rows)?;
+        let c = self.cost_incremental_sort(
+            self.path_cost(sub),
+            sub.rows,
+            sub.target.width,
+            limit,
+            groups,
+        );
+        let mut p = (**sub).clone();
+        p.kind = PathKind::Sort { sub: sub.clone(), presorted };
+        (p.startup, p.total, p.disabled) = (c.startup, c.total, c.disabled);
+        p.pathkeys = keys.to_vec();
+        Ok(p)
+    }
+
+    /// Computes the final target, sets included.
+    fn project_final(&mut self, rel: usize, targets: &mut Targets) -> Result<usize> {
+        let final_ = targets.final_.clone();
+        let has_srf = final_.exprs.iter().any(volatility::has_srf);
+        if !has_srf {
+            if self.query.set_operations.is_some() {
+                return Ok(rel);
+            }
+            let needs = self.rels[rel].paths.iter().any(|p| p.target.exprs != final_.exprs);
+            if needs {
+                self.apply_target(rel, &final_, true);
+            }
+            return Ok(rel);
+        }
+        let out = self.add_rel(BaseKind::Upper, Relids::empty(), 0);
+        self.rels[out].target = final_.clone();
+        for p in self.rels[rel].paths.clone() {
+            if p.target.exprs == final_.exprs && contains_project_set(&p) {
+                self.adopt(out, &p);
+                continue;
+            }
+            let path = self.with_sets(&p, &final_)?;
+            self.adopt(out, &path);
+        }
+        self.rels[out].rows = self.rels[out].paths.first().map_or(1.0, |p| p.rows);
+        self.rels[out].set_cheapest();
+        Ok(out)
+    }
+
+    /// Computes a target that returns sets: the innermost sets first, one level a node.
+    pub fn with_sets(&self, sub: &Rc<Path>, target: &Rc<Target>) -> Result<Rc<Path>> {
+        let s = self.env.settings;
+        let mut current = sub.clone();
+        loop {
+            // The sets whose arguments hold no set that is still to be computed.
+            let mut next: Vec<Expr> = Vec::new();
+            for e in &target.exprs {
+                innermost_sets(e, &current.target.exprs, &mut next);
+            }
+            if next.is_empty() {
+                break;
+            }
+            let top_level = target.exprs.iter().all(|e| {
+                !volatility::has_srf(e) || next.contains(e) || current.target.exprs.contains(e)
+            });
+            let mut t = Target::default();
+            if top_level {
+                t.exprs = target.exprs.clone();
+                t.refs = target.refs.clone();
+            } else {
+                for e in &current.target.exprs {
+                    t.add(e.clone(), 0);
+                }
+                for e in &next {
+                    t.add(e.clone(), 0);
+                }
+            }
+            self.finish_target(&mut t);
+            let mut rows: f64 = 1.0;
+            for e in &next {
+                rows = rows.max(self.set_rows(e)?);
+            }
+            let mut p = (*current).clone();
+            p.rows = current.rows * rows;
+            p.startup += t.cost.0;
+            p.total += t.cost.0
+                + (s.cpu_tuple_cost + t.cost.1) * current.rows
+                + (p.rows - current.rows) * s.cpu_tuple_cost / 2.0;
+            p.target = Rc::new(t);
+            p.kind = PathKind::ProjectSet(current.clone());
+            current = Rc::new(p);
+        }
+        if current.target.exprs != target.exprs {
+            let p = self.projected(&current, target);
+            current = Rc::new(p);
+        }
+        Ok(current)
+    }
+
+    /// The path that is cheapest for the share of rows wanted.
+    pub fn cheapest_fractional(&self, rel: usize) -> Result<Rc<Path>> {
+        let r = &self.rels[rel];
+        let Some(total) = r.cheapest_total.clone() else {
+            return Err(base::err!(
+                INTERNAL_ERROR,
+                "could not devise a query plan for the given query"
+            ));
+        };
+        if self.tuple_fraction <= 0.0 {
+            return Ok(total);
+        }
+        let mut fraction = self.tuple_fraction;
+        if fraction >= 1.0 && total.rows > 0.0 {
+            fraction /= total.rows;
+        }
+        let cost = |p: &Path| {
+            if fraction >= 1.0 { p.total } else { p.startup + fraction * (p.total - p.startup) }
+        };
+        let mut best = total;
+        for p in r.paths.iter().filter(|p| p.param.is_empty()) {
+            if (p.disabled, cost(p)) < (best.disabled, cost(&best)) {
+                best = p.clone();
+            }
+        }
+        Ok(best)
+    }
+
+    /// Locking, LIMIT and table changes on top.
+    fn finish_rel(
+        &mut self,
+        input: usize,
+        offset: Option<f64>,
+        count: Option<f64>,
+    ) -> Result<usize> {
+        let rel = self.add_rel(BaseKind::Upper, Relids::empty(), 0);
+        self.rels[rel].target = self.rels[input].target.clone();
+        self.rels[rel].rows = self.rels[input].rows;
+        let has_limit = self.query.limit_count.is_some() || self.query.limit_offset.is_some();
+        for sub in self.rels[input].paths.clone() {
+            let mut p = sub.clone();
+            if !self.query.row_marks.is_empty() && self.query.command == CmdType::Select {
+                let recheck_param = self.global.borrow_mut().new_param(base::Oid(2281));
+                let mut locked = (*p).clone();
+                locked.kind = PathKind::LockRows { sub: p.clone(), recheck_param };
+                locked.total += p.rows * self.env.settings.cpu_tuple_cost;
+                p = Rc::new(locked);
+            }
+            if has_limit {
+                let (c, rows) = self.cost_limit(self.path_cost(&p), p.rows, offset, count);
+                let mut l = (*p).clone();
+                l.kind = PathKind::Limit {
+                    sub: p.clone(),
+                    offset: self.query.limit_offset.clone(),
+                    count: self.query.limit_count.clone(),
+                    with_ties: self.query.limit_option == ir::LimitOption::WithTies,
+                };
+                (l.startup, l.total, l.rows) = (c.startup, c.total, rows);
+                p = Rc::new(l);
+            }
+            if self.query.command != CmdType::Select {
+                p = Rc::new(self.modify_path(&p));
+            }
+            self.adopt(rel, &p);
+        }
+        self.rels[rel].set_cheapest();
+        Ok(rel)
+    }
+}
+
+fn contains_project_set(p: &Path) -> bool {
+    match &p.kind {
+        PathKind::ProjectSet(_) => true,
+        PathKind::Sort { sub, .. } | PathKind::Unique { sub, .. } | PathKind::Projection(sub) => {
+            contains_project_set(sub)
+        }
+        _ => false,
+    }
+}
+
+/// Set-returning calls in `e` whose arguments return no sets, and that are not in `done`.
+fn innermost_sets(e: &Expr, done: &[Expr], out: &mut Vec<Expr>) {
+    if done.contains(e) {
+        return;
+    }
+    let before = out.len();
+    let mut pending = false;
+    walk::children(e, &mut |c| {
+        innermost_sets(c, done, out);
+        pending |= volatility::has_srf(c) && !done.contains(c);
+    });
+    let inner = out.len() > before || pending && children_pending(e, done);
+    if volatility::returns_set(e) && !inner && !out.contains(e) {
+        out.push(e.clone());
+    }
+}
+
+fn children_pending(e: &Expr, done: &[Expr]) -> bool {
+    let mut pending = false;
+    walk::children(e, &mut |c| {
+        pending |= !done.contains(c) && (volatility::returns_set(c) || children_pending(c, done));
+    });
+    pending
+}
+
+/// Calls `f` with the parts that an expression is computed from: columns, and (if asked for)
+/// aggregates and window functions as a whole.
+pub fn pull_parts(e: &Expr, aggregates: bool, windows: bool, f: &mut dyn FnMut(&Expr)) {
+    match e {
+        Expr::Var(_) => f(e),
+        Expr::Agg(_) | Expr::Grouping(_) if aggregates => f(e),
+        Expr::Window(_) if windows => f(e),
+        _ => walk::children(e, &mut |c| pull_parts(c, aggregates, windows, f)),
+    }
+}
