@@ -356,7 +356,10 @@ impl Sched {
         let mut inner = self.lock();
         let mut woken = 0;
         while woken < n as usize {
-            let on = |t: &Thread| matches!(t.state, State::Waiting { address: Some(a), .. } if a == address);
+            let on = |t: &Thread| match t.state {
+                State::Waiting { address: a, .. } => a == Some(address),
+                _ => false,
+            };
             let count = inner.threads.iter().filter(|t| on(t)).count();
             if count == 0 {
                 break;
