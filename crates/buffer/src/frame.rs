@@ -596,7 +596,7 @@ impl<'a> OptPage<'a> {
         let mut from = at;
         while from < end {
             let i = from - at;
-            if from % 8 == 0 && end - from >= 8 {
+            if from.is_multiple_of(8) && end - from >= 8 {
                 // SAFETY: in bounds and aligned.
                 let cell = unsafe { &*self.base().add(from).cast::<AtomicU64>() };
                 out[i..i + 8].copy_from_slice(&cell.load(Ordering::Relaxed).to_ne_bytes());

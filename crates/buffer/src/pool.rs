@@ -117,7 +117,7 @@ impl PoolInner {
             free_count: AtomicUsize::new(0),
             hand: AtomicU64::new(0),
             generation: AtomicU32::new(0),
-            relations: [const { () }; SHARDS].map(|()| RwLock::new(HashMap::new())),
+            relations: std::array::from_fn(|_| RwLock::new(HashMap::new())),
             pending_sync: Mutex::new(Vec::new()),
             pending_dirs: Mutex::new(HashSet::new()),
             stats: PoolStats::default(),

@@ -575,7 +575,7 @@ fn wait_loaded(pin: &Pin) -> bool {
 #[cold]
 fn back_off(spins: &mut u32) {
     *spins += 1;
-    if *spins % 64 == 0 {
+    if spins.is_multiple_of(64) {
         os::thread::yield_now();
     } else {
         os::sync::spin_hint();

@@ -100,7 +100,7 @@ impl PoolInner {
             if tries == 0 {
                 return Err(Error::internal("no unpinned buffers available"));
             }
-            if tries % (count as u64 * 2) == 0 {
+            if tries.is_multiple_of(count as u64 * 2) {
                 os::thread::yield_now();
             }
         }

@@ -1,6 +1,5 @@
 //! The files of one fork: segments of 1 GB, opened when first used.
 
-use crate::page::Page;
 use crate::pool::PoolInner;
 use base::wait::WaitEvent;
 use base::{Error, Fork, PAGE_SIZE, RelFile, Result, SqlState, bail};
@@ -167,18 +166,6 @@ impl Segments {
             }
             done += n;
         }
-        Ok(())
-    }
-
-    /// Writes one page.
-    pub fn write(&self, pool: &PoolInner, block: u32, page: &Page) -> Result<()> {
-        let found = self.of_block(pool, block)?;
-        let _waiting = os::wait::begin(WaitEvent::DataFileWrite);
-        found
-            .file
-            .write_at(page, offset(block))
-            .map_err(|e| write_error(block, &found.name, &e))?;
-        self.note_written(pool, &found);
         Ok(())
     }
 

@@ -152,7 +152,7 @@ impl ReadStream {
         let limit = self.rel.pool().config.io_combine_limit.max(1) as u32;
         let joins = run.first.checked_add(run.count) == Some(block)
             && run.count < limit
-            && block % SEGMENT_BLOCKS != 0;
+            && !block.is_multiple_of(SEGMENT_BLOCKS);
         run.count += joins as u32;
         joins
     }
@@ -206,15 +206,15 @@ impl ReadStream {
         let at = at as usize * PAGE_SIZE;
         let (rel, fork) = (self.rel.clone(), self.fork);
         let index = (number - self.first_request) as usize;
-        if let State::Done(buf) = &self.requests[index].state {
-            if rel.fork(fork).map.get(block) == seen {
-                let page: &Page = match buf[at..at + PAGE_SIZE].try_into() {
-                    Ok(page) => page,
-                    Err(_) => unreachable!("the slice has the size of a page"),
-                };
-                if let Some(pin) = rel.install_copy(fork, block, seen, page, self.ring.as_ref())? {
-                    return Ok(pin);
-                }
+        if let State::Done(buf) = &self.requests[index].state
+            && rel.fork(fork).map.get(block) == seen
+        {
+            let page: &Page = match buf[at..at + PAGE_SIZE].try_into() {
+                Ok(page) => page,
+                Err(_) => unreachable!("the slice has the size of a page"),
+            };
+            if let Some(pin) = rel.install_copy(fork, block, seen, page, self.ring.as_ref())? {
+                return Ok(pin);
             }
         }
         self.read_now(block)
@@ -226,10 +226,10 @@ impl ReadStream {
         while let Some(first) = self.requests.front()
             && first.left == 0
         {
-            if let Some(Request { state: State::Done(buf), .. }) = self.requests.pop_front() {
-                if self.spare.len() < 16 {
-                    self.spare.push(buf);
-                }
+            if let Some(Request { state: State::Done(buf), .. }) = self.requests.pop_front()
+                && self.spare.len() < 16
+            {
+                self.spare.push(buf);
             }
             self.first_request += 1;
         }

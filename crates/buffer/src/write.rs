@@ -50,80 +50,102 @@ impl PoolInner {
         if !frame.word.try_begin_write() {
             return Ok(false);
         }
+        // Not waiting for a latch: the thread may hold others, which its holder may want.
+        let copied = STAGING.with_borrow_mut(|staging| {
+            let Some(page) = pin.try_read() else { return None };
+            frame.word.copied();
+            let mut staging = staging.take().unwrap_or_else(|| AlignedBuf::zeroed(PAGE_SIZE));
+            staging.copy_from_slice(&*page);
+            Some(staging)
+        });
+        let Some(mut staging) = copied else {
+            frame.wake_if(frame.word.finish_write(false));
+            return Ok(false);
+        };
         self.stats.backend_writes.fetch_add(1, Ordering::Relaxed);
         usage::count_written(pin.rel().persistence());
-        STAGING.with_borrow_mut(|staging| {
-            let staging = staging.get_or_insert_with(|| AlignedBuf::zeroed(PAGE_SIZE));
-            let copy = as_page(&mut staging[..PAGE_SIZE]);
-            let result =
-                copy_out(&pin, copy).and_then(|lsn| self.flush_log(&pin, lsn)).and_then(|()| {
-                    let block = pin.block().0;
-                    seal(copy, block);
-                    pin.rel().fork(pin.fork()).segments.write(self, block, copy)
-                });
-            frame.wake_if(frame.word.finish_write(result.is_ok()));
-            result
-        })?;
+        self.write_staged(&[pin], &mut staging)?;
+        STAGING.set(Some(staging));
         Ok(true)
     }
 
-    /// No page goes to disk before the log that describes it.
-    fn flush_log(&self, pin: &Pin, lsn: Lsn) -> Result<()> {
-        match pin.rel().persistence() {
-            Persistence::Permanent if lsn > self.log.flushed() => self.log.flush(lsn),
-            _ => Ok(()),
-        }
-    }
-
     /// Writes these pages, in this order, if they are still dirty. Gives how many it wrote.
+    ///
+    /// While it is the writer of some pages it waits for nothing but the log and the disk: who
+    /// waits for one of its pages may be in the way of another. Pages that are not to be had at
+    /// once come afterwards, one by one.
     fn write_batch(&self, found: &[Found], staging: &mut AlignedBuf) -> Result<usize> {
         let mut pins: Vec<Pin> = Vec::with_capacity(found.len());
-        let mut newest = Lsn::INVALID;
-        let mut result = Ok(());
+        let mut busy: Vec<u32> = Vec::new();
         for (.., index) in found {
             let frame = self.frame(*index);
             let Some(pin) = self.pin_any(frame) else { continue };
-            if !self.begin_write(frame) {
+            if !frame.word.try_begin_write() {
+                if frame.word.load() & word::DIRTY != 0 {
+                    busy.push(*index);
+                }
                 continue;
             }
+            let Some(page) = pin.try_read() else {
+                frame.wake_if(frame.word.finish_write(false));
+                busy.push(*index);
+                continue;
+            };
+            frame.word.copied();
             let at = pins.len() * PAGE_SIZE;
-            let copy = as_page(&mut staging[at..at + PAGE_SIZE]);
-            match copy_out(&pin, copy) {
-                Ok(lsn) if pin.rel().persistence() == Persistence::Permanent => {
-                    newest = newest.max(lsn);
-                }
-                Ok(_) => {}
-                Err(e) => result = Err(e),
-            }
-            seal(copy, pin.block().0);
+            staging[at..at + PAGE_SIZE].copy_from_slice(&*page);
+            drop(page);
             pins.push(pin);
         }
-        if newest > self.log.flushed() {
-            result = result.and_then(|()| self.log.flush(newest));
+        let mut written = pins.len();
+        self.write_staged(&pins, staging)?;
+        drop(pins);
+        for index in busy {
+            written += self.write_busy(self.frame(index), staging)? as usize;
         }
-        let result = result.and_then(|()| self.write_runs(&pins, staging));
-        for pin in &pins {
-            let frame = pin.frame();
-            frame.wake_if(frame.word.finish_write(result.is_ok()));
-        }
-        result.map(|()| pins.len())
+        Ok(written)
     }
 
-    /// Becomes the writer of the frame's page; false if it is clean. A write by another is
-    /// waited for, because the caller must know that what was dirty is on its way to be synced.
-    fn begin_write(&self, frame: &Frame) -> bool {
+    /// Writes a page that somebody else is writing or changing, when they are done. The caller
+    /// must know afterwards that what was dirty before is in the file.
+    fn write_busy(&self, frame: &Frame, staging: &mut AlignedBuf) -> Result<bool> {
         loop {
+            let Some(pin) = self.pin_any(frame) else { return Ok(false) };
             if frame.word.try_begin_write() {
-                return true;
+                copy_out(&pin, as_page(&mut staging[..PAGE_SIZE]));
+                return self.write_staged(&[pin], staging).map(|()| true);
             }
             if frame.word.load() & word::DIRTY == 0 {
-                return false;
+                return Ok(false);
             }
             let writing = || frame.word.load() & word::WRITING != 0;
             if writing() {
                 frame.wait_until(WaitEvent::BufferIo, || !writing());
             }
         }
+    }
+
+    /// Writes the copies, in `staging`, of pages whose writer we are, and is that no longer.
+    fn write_staged(&self, pins: &[Pin], staging: &mut AlignedBuf) -> Result<()> {
+        let mut newest = Lsn::INVALID;
+        for (at, pin) in pins.iter().enumerate() {
+            let copy = as_page(&mut staging[at * PAGE_SIZE..(at + 1) * PAGE_SIZE]);
+            if pin.rel().persistence() == Persistence::Permanent {
+                newest = newest.max(page_lsn(copy));
+            }
+            seal(copy, pin.block().0);
+        }
+        // No page goes to disk before the log that describes it.
+        let mut result = Ok(());
+        if newest > self.log.flushed() {
+            result = self.log.flush(newest);
+        }
+        let result = result.and_then(|()| self.write_runs(pins, staging));
+        for pin in pins {
+            let frame = pin.frame();
+            frame.wake_if(frame.word.finish_write(result.is_ok()));
+        }
+        result
     }
 
     /// Writes the staged copies of these pages; neighbours on disk go in one request.
@@ -173,12 +195,11 @@ impl PoolInner {
     }
 }
 
-/// Copies a page whose writer we are, under the share latch, and says where its log ends.
-fn copy_out(pin: &Pin, copy: &mut Page) -> Result<Lsn> {
+/// Copies a page whose writer we are, under the share latch.
+fn copy_out(pin: &Pin, copy: &mut Page) {
     let page = pin.read();
     pin.frame().word.copied();
     copy.copy_from_slice(&*page);
-    Ok(page_lsn(copy))
 }
 
 /// What a checkpoint wrote.
