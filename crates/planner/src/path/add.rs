@@ -66,7 +66,7 @@ impl Rel {
                         (true, false) => drop_old = true,
                         (false, true) => reject = true,
                         (true, true) => {
-                            // As good in every respect: the smaller cost by the digit, else the old.
+                            // As good in every respect: the smaller cost, else the old one.
                             if compare_costs(&new, old, 1.000_000_000_1) == Costs::First {
                                 drop_old = true;
                             } else {
