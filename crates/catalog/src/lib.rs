@@ -8,29 +8,38 @@
 //! shared cache holds committed rows only.
 //! It must never know about statements, plans or the wire.
 
+pub mod acl;
+mod bootstrap;
 pub mod builtin;
 pub mod cache;
 mod cached;
 mod change;
 pub mod depend;
 pub mod desc;
+mod heap_store;
 pub mod indexes;
 mod load_object;
 mod load_relation;
 mod memory;
 mod objects;
 pub mod oids;
+mod open;
 pub mod rows;
 mod source;
 pub mod vector;
 mod view;
+pub mod views;
 
+pub use acl::AclItem;
+pub use bootstrap::{BootstrapOptions, bootstrap};
 pub use cached::{CachedSource, Overlay};
 pub use change::{Change, changes_of};
 pub use desc::*;
+pub use heap_store::{HeapStore, OidSource, OpenTable, SysTables};
 pub use load_relation::{Loader, options};
 pub use memory::MemorySource;
 pub use objects::Objects;
+pub use open::{OpenRelation, Opened, builtin_support, key_cmp, open_index, open_relation};
 pub use rows::{RowStore, RowWriter, SysRow};
 pub use source::Source;
 pub use view::{CatalogView, ViewContext};

@@ -325,7 +325,7 @@ fn type_desc(row: &SysRow) -> Result<TypeDesc> {
         range_collation: Oid::INVALID,
         range_canonical: Oid::INVALID,
         range_subdiff: Oid::INVALID,
-        acl: row.texts("typacl")?,
+        acl: row.acl("typacl")?,
     })
 }
 
@@ -360,7 +360,7 @@ fn proc(row: &SysRow) -> Result<ProcDesc> {
         binary: row.opt_text("probin")?,
         sql_body: row.opt_text("prosqlbody")?,
         config: row.texts("proconfig")?,
-        acl: row.texts("proacl")?,
+        acl: row.acl("proacl")?,
     })
 }
 
@@ -441,7 +441,7 @@ fn namespace(row: &SysRow) -> Result<NamespaceDesc> {
         oid: row.oid("oid")?,
         name: row.text("nspname")?,
         owner: row.oid("nspowner")?,
-        acl: row.texts("nspacl")?,
+        acl: row.acl("nspacl")?,
     })
 }
 
@@ -459,6 +459,6 @@ fn database(row: &SysRow) -> Result<DatabaseDesc> {
         collate: row.text("datcollate")?,
         ctype: row.text("datctype")?,
         locale: row.opt_text("datlocale")?,
-        acl: row.texts("datacl")?,
+        acl: row.acl("datacl")?,
     })
 }

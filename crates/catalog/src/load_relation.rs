@@ -108,7 +108,7 @@ impl Loader<'_> {
         rel.is_partition = row.bool("relispartition")?;
         rel.partition_bound = row.opt_text("relpartbound")?;
         rel.options = options(row.texts("reloptions")?);
-        rel.acl = row.texts("relacl")?;
+        rel.acl = row.acl("relacl")?;
         Ok(rel)
     }
 
@@ -122,7 +122,7 @@ impl Loader<'_> {
 
     /// The columns and their access control lists.
     #[allow(clippy::type_complexity)]
-    fn columns(&self, oid: Oid) -> Result<(TupleDesc, Vec<(i16, Vec<String>)>)> {
+    fn columns(&self, oid: Oid) -> Result<(TupleDesc, Vec<(i16, Vec<crate::acl::AclItem>)>)> {
         let mut attrs = Vec::new();
         let mut acls = Vec::new();
         for row in self.rows.index_scan(indexes::PG_ATTRIBUTE_NUM, &[key(oid)])? {
@@ -131,7 +131,7 @@ impl Loader<'_> {
                 continue;
             }
             attrs.push(self.attr(&row)?);
-            if let Some(acl) = row.texts("attacl")? {
+            if let Some(acl) = row.acl("attacl")? {
                 acls.push((number, acl));
             }
         }
@@ -142,11 +142,7 @@ impl Loader<'_> {
         let type_oid = row.oid("atttypid")?;
         let (len, byval) = (row.i16("attlen")?, row.bool("attbyval")?);
         let phys = self.phys_type(type_oid, len, byval)?;
-        let missing = match row.bool("atthasmissing")? {
-            true => vector::to_values(row.get("attmissingval")?, phys)?.into_iter().next(),
-            false => None,
-        };
-        Ok(Attr {
+        let mut attr = Attr {
             name: row.text("attname")?,
             type_oid,
             typmod: row.i32("atttypmod")?,
@@ -159,10 +155,14 @@ impl Loader<'_> {
             collation: row.oid("attcollation")?,
             not_null: row.bool("attnotnull")?,
             dropped: row.bool("attisdropped")?,
-            missing,
+            missing: None,
             generated: row.char("attgenerated")?,
             identity: row.char("attidentity")?,
-        })
+        };
+        if row.bool("atthasmissing")? {
+            attr.missing = vector::to_values(row.get("attmissingval")?, &attr)?.into_iter().next();
+        }
+        Ok(attr)
     }
 
     /// How values of a type are held: as those of its base type, if it is a domain.

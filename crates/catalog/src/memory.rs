@@ -130,6 +130,7 @@ impl RelationDesc {
             options: Vec::new(),
             acl: None,
             column_acls: Vec::new(),
+            opened: Default::default(),
         }
     }
 }

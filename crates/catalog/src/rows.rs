@@ -144,9 +144,14 @@ impl SysRow {
         vector::to_i16s(self.get(column)?)
     }
 
-    /// A `text[]` or `aclitem[]` column, if not NULL.
+    /// A `text[]` or `"char"[]` column, if not NULL.
     pub fn texts(&self, column: &str) -> Result<Option<Vec<String>>> {
         vector::to_texts(self.get(column)?)
+    }
+
+    /// An `aclitem[]` column, if not NULL.
+    pub fn acl(&self, column: &str) -> Result<Option<Vec<crate::acl::AclItem>>> {
+        crate::acl::to_items(self.get(column)?)
     }
 
     /// Sets an `oid` column.

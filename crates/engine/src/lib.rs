@@ -6,8 +6,12 @@
 //! Invariants: a statement's error never leaves its session; nothing here knows sockets.
 //! It must never know the wire protocol.
 
+pub mod activity;
 pub mod cook;
+mod database;
 pub mod ddl;
 mod describe;
 pub mod settings;
 pub mod sink;
+
+pub use database::{CheckpointKind, CreateOptions, Database, DatabaseState, Logger, PendingFiles};

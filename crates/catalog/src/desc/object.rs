@@ -1,6 +1,7 @@
 //! Types, functions, operators, casts, operator classes, schemas, roles, databases.
 
 use super::NodeText;
+use crate::acl::AclItem;
 use base::Oid;
 use std::sync::Arc;
 
@@ -82,7 +83,7 @@ pub struct TypeDesc {
     /// For a range: `rngsubdiff`.
     pub range_subdiff: Oid,
     /// Its access control list.
-    pub acl: Option<Vec<String>>,
+    pub acl: Option<Vec<AclItem>>,
 }
 
 impl TypeDesc {
@@ -163,7 +164,7 @@ pub struct ProcDesc {
     /// Settings while it runs, as `name=value`.
     pub config: Option<Vec<String>>,
     /// Its access control list.
-    pub acl: Option<Vec<String>>,
+    pub acl: Option<Vec<AclItem>>,
 }
 
 /// A row of `pg_operator`.
@@ -394,7 +395,7 @@ pub struct NamespaceDesc {
     /// Its owner.
     pub owner: Oid,
     /// Its access control list.
-    pub acl: Option<Vec<String>>,
+    pub acl: Option<Vec<AclItem>>,
 }
 
 /// A row of `pg_authid` with the roles it is a member of.
@@ -456,5 +457,5 @@ pub struct DatabaseDesc {
     /// Locale of icu and builtin.
     pub locale: Option<Arc<str>>,
     /// Its access control list.
-    pub acl: Option<Vec<String>>,
+    pub acl: Option<Vec<AclItem>>,
 }

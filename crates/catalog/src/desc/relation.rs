@@ -1,6 +1,8 @@
 //! Tables, indexes, views, sequences and what hangs on them.
 
 use super::NodeText;
+use crate::acl::AclItem;
+use crate::open::Opened;
 use base::{Oid, RelFile};
 use std::sync::Arc;
 use types::Datum;
@@ -193,10 +195,12 @@ pub struct RelationDesc {
     pub parents: Vec<Oid>,
     /// Storage options, such as `fillfactor`.
     pub options: Vec<(String, String)>,
-    /// Its access control list, as items' text; `None` is the default.
-    pub acl: Option<Vec<String>>,
+    /// Its access control list; `None` is the default.
+    pub acl: Option<Vec<AclItem>>,
     /// Columns' access control lists.
-    pub column_acls: Vec<(i16, Vec<String>)>,
+    pub column_acls: Vec<(i16, Vec<AclItem>)>,
+    /// Its files, opened on first use.
+    pub opened: Opened,
 }
 
 impl RelationDesc {

@@ -207,9 +207,8 @@ impl Ddl<'_> {
     /// Sets what only an `ALTER TABLE ADD COLUMN` needs: the value older rows have.
     pub fn set_missing(&self, relation: Oid, attnum: i16, value: &Datum) -> Result<()> {
         let mut row = self.column_row(relation, attnum)?;
-        let elem = row.oid("atttypid")?;
         let attr = &self.view.relation(relation)?.tuple.attrs[attnum as usize - 1];
-        let array = vector::from_values(elem, attr, std::slice::from_ref(value))?;
+        let array = vector::from_values(attr, std::slice::from_ref(value))?;
         row.set_bool("atthasmissing", true)?.set("attmissingval", array)?;
         self.rows.update(row)?;
         Ok(())

@@ -122,7 +122,10 @@ impl Ddl<'_> {
                 }
                 TableElement::Like(like) => self.like(like, &mut columns, later)?,
                 TableElement::Constraint(c) => {
-                    sort_constraint(Pending { constraint: std::borrow::Cow::Borrowed(c), column: None }, later)?;
+                    sort_constraint(
+                        Pending { constraint: std::borrow::Cow::Borrowed(c), column: None },
+                        later,
+                    )?;
                 }
             }
         }

@@ -1,0 +1,245 @@
+//! Relations opened: what the access methods need, made from descriptors once.
+
+use crate::builtin;
+use crate::desc::*;
+use crate::oids;
+use crate::vector;
+use crate::view::CatalogView;
+use access::Storage;
+use access::heap::{AttrSet, HeapDesc, HeapRel};
+use access::index::{IndexMethod, IndexRel, KeyCmp, KeyColumn};
+use access::toast::ToastRel;
+use base::{Error, Oid, Result};
+use functions::{CallInfo, FnCtx, StaticEnv};
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
+use types::Datum;
+use types::tuple::Compression;
+
+/// A relation's files as the access methods see them.
+pub struct OpenRelation {
+    /// The rows.
+    pub heap: Arc<HeapRel>,
+    /// The indexes, in the order of [`RelationDesc::indexes`].
+    pub indexes: Vec<Arc<IndexRel>>,
+}
+
+/// The place in a descriptor where its [`OpenRelation`] is kept. A copied descriptor starts
+/// without: it may be changed.
+#[derive(Default)]
+pub struct Opened(OnceLock<Arc<OpenRelation>>);
+
+impl Clone for Opened {
+    fn clone(&self) -> Opened {
+        Opened::default()
+    }
+}
+
+impl fmt::Debug for Opened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.get().is_some() { "open" } else { "not open" })
+    }
+}
+
+/// Where operator families' support functions are found.
+type Support<'a> = &'a dyn Fn(Oid, Oid, i16) -> Result<Option<Oid>>;
+
+/// The support functions of built-in families.
+pub fn builtin_support(family: Oid, type_oid: Oid, number: i16) -> Result<Option<Oid>> {
+    let found = builtin::objects()
+        .amprocs_of_family(family)
+        .iter()
+        .find(|a| a.left == type_oid && a.right == type_oid && a.number == number);
+    Ok(found.map(|a| a.function))
+}
+
+impl RelationDesc {
+    /// The relation opened; made on first use.
+    pub fn open(&self, storage: &Arc<Storage>, view: &CatalogView) -> Result<&Arc<OpenRelation>> {
+        if let Some(open) = self.opened.0.get() {
+            return Ok(open);
+        }
+        let toast = match self.toast.is_valid() {
+            true => Some(view.relation(self.toast)?),
+            false => None,
+        };
+        let support = |family, type_oid, number| view.amproc(family, type_oid, type_oid, number);
+        let open = open_relation(storage, self, toast.as_deref(), &support)?;
+        Ok(self.opened.0.get_or_init(|| Arc::new(open)))
+    }
+}
+
+/// Opens a relation whose TOAST table, if it has one, is given.
+pub fn open_relation(
+    storage: &Arc<Storage>,
+    rel: &RelationDesc,
+    toast: Option<&RelationDesc>,
+    support: Support<'_>,
+) -> Result<OpenRelation> {
+    let toast = match toast {
+        None => None,
+        Some(t) => {
+            let index = t
+                .indexes
+                .first()
+                .ok_or_else(|| Error::internal(format!("TOAST table {} has no index", t.oid)))?;
+            Some(Arc::new(ToastRel::new(
+                HeapRel::open(storage, heap_desc(t), None),
+                open_index(index, support)?,
+            )))
+        }
+    };
+    let heap = Arc::new(HeapRel::open(storage, heap_desc(rel), toast));
+    let indexes = rel.indexes.iter().map(|i| open_index(i, support)).collect::<Result<Vec<_>>>()?;
+    Ok(OpenRelation { heap, indexes })
+}
+
+fn persistence(p: Persistence) -> buffer::Persistence {
+    match p {
+        Persistence::Permanent => buffer::Persistence::Permanent,
+        Persistence::Unlogged => buffer::Persistence::Unlogged,
+        Persistence::Temp => buffer::Persistence::Temp,
+    }
+}
+
+impl Persistence {
+    /// The same for the page cache.
+    pub fn for_files(self) -> buffer::Persistence {
+        persistence(self)
+    }
+}
+
+/// What the heap needs of a table.
+pub fn heap_desc(rel: &RelationDesc) -> HeapDesc {
+    let mut desc = HeapDesc::new(rel.oid, rel.relfile, rel.tuple.clone());
+    desc.persistence = persistence(rel.persistence);
+    if let Some(n) = rel.option("fillfactor").and_then(|v| v.parse().ok()) {
+        desc.fillfactor = n;
+    }
+    for index in &rel.indexes {
+        add_index_columns(&mut desc, rel, index);
+    }
+    desc
+}
+
+/// An index on an expression or with a predicate may depend on any column: the columns are found
+/// in the stored text, where a column reads `"attno":n`.
+fn add_index_columns(desc: &mut HeapDesc, rel: &RelationDesc, index: &IndexDesc) {
+    let add = |set: &mut AttrSet, n: i16| {
+        if n > 0 {
+            set.insert(n as usize - 1);
+        }
+    };
+    for n in &index.columns {
+        add(&mut desc.indexed, *n);
+    }
+    for text in index.exprs.iter().chain(&index.predicate) {
+        for part in text.split("\"attno\":").skip(1) {
+            let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
+            add(&mut desc.indexed, digits.parse().unwrap_or(0));
+        }
+    }
+    let is_key =
+        index.is_unique && index.is_immediate && index.predicate.is_none() && index.exprs.is_none();
+    if is_key {
+        for n in &index.columns[..usize::from(index.n_keys)] {
+            add(&mut desc.keys, *n);
+        }
+    }
+    let _ = rel;
+    desc.compression = Compression::Pglz;
+}
+
+/// What the index method needs of an index.
+pub fn open_index(index: &IndexDesc, support: Support<'_>) -> Result<Arc<IndexRel>> {
+    if index.am != oids::BTREE_AM {
+        return Err(Error::unsupported(format!("access method {}", index.am)));
+    }
+    let mut keys = Vec::new();
+    let mut deduplicate = true;
+    for i in 0..usize::from(index.n_keys) {
+        let (family, input) = (index.opfamilies[i], index.opc_types[i]);
+        let proc = support(family, input, 1)?.ok_or_else(|| {
+            Error::internal(format!("missing support function 1 in opfamily {family}"))
+        })?;
+        deduplicate &= support(family, input, 4)?.is_some();
+        let option = index.options.get(i).copied().unwrap_or(0);
+        keys.push(KeyColumn {
+            cmp: key_cmp(proc, index.collations.get(i).copied().unwrap_or_default()),
+            desc: option & 1 != 0,
+            nulls_first: option & 2 != 0,
+        });
+    }
+    let option = |name: &str| index.rel_options.iter().find(|o| o.0 == name).map(|o| &*o.1);
+    if option("deduplicate_items").is_some_and(|v| matches!(v, "off" | "false" | "0" | "no")) {
+        deduplicate = false;
+    }
+    deduplicate &= usize::from(index.n_keys) == index.columns.len();
+    Ok(Arc::new(IndexRel {
+        oid: index.oid,
+        name: index.name.to_string(),
+        heap_oid: index.table,
+        file: index.relfile,
+        persistence: persistence(index.persistence),
+        method: IndexMethod::Btree,
+        desc: index.tuple.clone(),
+        keys,
+        unique: index.is_unique,
+        nulls_not_distinct: index.nulls_not_distinct,
+        fillfactor: option("fillfactor").and_then(|v| v.parse().ok()).unwrap_or(90),
+        deduplicate,
+        am_cache: AtomicU64::new(0),
+        rightmost_cache: AtomicU64::new(0),
+    }))
+}
+
+/// True for collations that compare bytes: C and its like, and the default, which is C in every
+/// database so far.
+pub fn compares_bytes(collation: Oid) -> bool {
+    match collation {
+        Oid::INVALID | oids::DEFAULT_COLLATION | oids::C_COLLATION | oids::POSIX_COLLATION => true,
+        oid => builtin::objects().collation(oid).is_some_and(|c| {
+            c.provider == b'b'
+                || c.collate
+                    .as_deref()
+                    .is_some_and(|n| matches!(n, "C" | "POSIX" | "C.UTF-8" | "C.utf8"))
+        }),
+    }
+}
+
+/// How a btree comparison function orders values.
+pub fn key_cmp(proc: Oid, collation: Oid) -> KeyCmp {
+    match proc.0 {
+        350 | 351 | 842 | 356 | 358 | 1693 | 1092 | 2045 | 1314 | 1107 | 377 | 3251 | 5096
+        | 2188 | 2189 | 2190 | 2191 | 2192 | 2193 => KeyCmp::Int,
+        354 | 355 | 2194 | 2195 => KeyCmp::Float,
+        1954 | 2963 | 359 | 2187 => KeyCmp::Bytes,
+        360 if compares_bytes(collation) => KeyCmp::Bytes,
+        404 => KeyCmp::Custom(Arc::new(compare_oid_vectors)),
+        _ => KeyCmp::Custom(Arc::new(move |a: &Datum, b: &Datum| {
+            compare_by_proc(proc, collation, a, b)
+        })),
+    }
+}
+
+/// Shorter vectors first, then element by element.
+fn compare_oid_vectors(a: &Datum, b: &Datum) -> Result<Ordering> {
+    let (a, b) = (vector::to_oids(a)?, vector::to_oids(b)?);
+    Ok(a.len().cmp(&b.len()).then_with(|| a.cmp(&b)))
+}
+
+fn compare_by_proc(proc: Oid, collation: Oid, a: &Datum, b: &Datum) -> Result<Ordering> {
+    let entry = functions::lookup(proc)
+        .filter(|e| e.has_body)
+        .ok_or_else(|| Error::unsupported(format!("comparing values with function {proc}")))?;
+    let env = StaticEnv::new(0);
+    let info = CallInfo { collation, ..CallInfo::of(proc) };
+    let mut state = functions::CallState::default();
+    let mut cx = FnCtx { env: &env, call: &info, state: &mut state };
+    match entry.call(&mut cx, &[a.clone(), b.clone()])? {
+        Datum::I32(n) => Ok(n.cmp(&0)),
+        _ => Err(Error::internal(format!("function {proc} does not compare"))),
+    }
+}

@@ -1,0 +1,190 @@
+//! The sessions of a server and what they are doing: `pg_stat_activity`, cancel requests.
+
+use base::Oid;
+use os::sync::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use txn::Interrupts;
+
+/// What a session is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SessionState {
+    /// Waiting for a statement.
+    #[default]
+    Idle,
+    /// Running one.
+    Active,
+    /// Waiting for a statement, with a transaction open.
+    IdleInTransaction,
+    /// The same, with a failed transaction.
+    IdleInFailedTransaction,
+}
+
+impl SessionState {
+    /// As `pg_stat_activity.state` has it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SessionState::Idle => "idle",
+            SessionState::Active => "active",
+            SessionState::IdleInTransaction => "idle in transaction",
+            SessionState::IdleInFailedTransaction => "idle in transaction (aborted)",
+        }
+    }
+}
+
+/// One session, as others may see it.
+#[derive(Clone, Debug, Default)]
+pub struct SessionInfo {
+    /// The number clients know it by.
+    pub pid: i32,
+    /// Its database.
+    pub database: Oid,
+    /// Its user.
+    pub user: Oid,
+    /// `application_name`
+    pub application_name: String,
+    /// Address of the client, if it came by network.
+    pub client_addr: Option<String>,
+    /// Its port there.
+    pub client_port: Option<i32>,
+    /// When it began, in microseconds since 1970.
+    pub backend_start: i64,
+    /// When its transaction began, or 0.
+    pub xact_start: i64,
+    /// When its statement began, or 0.
+    pub query_start: i64,
+    /// When `state` changed.
+    pub state_change: i64,
+    /// What it is doing.
+    pub state: SessionState,
+    /// The statement, or the last one.
+    pub query: String,
+}
+
+struct Entry {
+    info: Mutex<SessionInfo>,
+    interrupts: Arc<Interrupts>,
+    cancel_key: Vec<u8>,
+}
+
+/// A session's place among all; it is given back when dropped.
+pub struct Place {
+    activity: Arc<Inner>,
+    entry: Arc<Entry>,
+    pid: i32,
+}
+
+#[derive(Default)]
+struct Inner {
+    sessions: Mutex<BTreeMap<i32, Arc<Entry>>>,
+    next: Mutex<i32>,
+}
+
+/// All sessions.
+#[derive(Clone, Default)]
+pub struct Activity {
+    inner: Arc<Inner>,
+}
+
+impl Activity {
+    /// A number that no session has.
+    pub fn new_pid(&self) -> i32 {
+        let sessions = self.inner.sessions.lock();
+        let mut next = self.inner.next.lock();
+        loop {
+            *next = if *next >= 4_000_000 || *next < 1000 { 1000 } else { *next + 1 };
+            if !sessions.contains_key(&next) {
+                return *next;
+            }
+        }
+    }
+
+    /// Enters a session.
+    pub fn enter(&self, info: SessionInfo, interrupts: Arc<Interrupts>) -> Place {
+        let pid = info.pid;
+        let mut cancel_key = vec![0; 32];
+        os::random::fill(&mut cancel_key);
+        let entry = Arc::new(Entry { info: Mutex::new(info), interrupts, cancel_key });
+        self.inner.sessions.lock().insert(pid, entry.clone());
+        Place { activity: self.inner.clone(), entry, pid }
+    }
+
+    /// All sessions as they are now.
+    pub fn sessions(&self) -> Vec<SessionInfo> {
+        self.inner.sessions.lock().values().map(|e| e.info.lock().clone()).collect()
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.inner.sessions.lock().len()
+    }
+
+    /// How many are in a database.
+    pub fn count_in(&self, database: Oid) -> usize {
+        let sessions = self.inner.sessions.lock();
+        sessions.values().filter(|e| e.info.lock().database == database).count()
+    }
+
+    fn find(&self, pid: i32) -> Option<Arc<Entry>> {
+        self.inner.sessions.lock().get(&pid).cloned()
+    }
+
+    /// A cancel request from the network: the key has to be right, of which older clients know
+    /// the first four bytes only.
+    pub fn cancel_with_key(&self, pid: i32, key: &[u8]) {
+        if let Some(entry) = self.find(pid) {
+            let own = &entry.cancel_key;
+            if !key.is_empty() && (key == own.as_slice() || key.len() == 4 && key == &own[..4]) {
+                entry.interrupts.cancel();
+            }
+        }
+    }
+
+    /// `pg_cancel_backend`: false if there is no such session.
+    pub fn cancel(&self, pid: i32) -> bool {
+        let found = self.find(pid);
+        if let Some(entry) = &found {
+            entry.interrupts.cancel();
+        }
+        found.is_some()
+    }
+
+    /// `pg_terminate_backend`: false if there is no such session.
+    pub fn terminate(&self, pid: i32) -> bool {
+        let found = self.find(pid);
+        if let Some(entry) = &found {
+            entry.interrupts.terminate();
+        }
+        found.is_some()
+    }
+
+    /// Ends all sessions.
+    pub fn terminate_all(&self) {
+        for entry in self.inner.sessions.lock().values() {
+            entry.interrupts.terminate();
+        }
+    }
+}
+
+impl Place {
+    /// The session's number.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// The secret that a cancel request has to bring.
+    pub fn cancel_key(&self) -> &[u8] {
+        &self.entry.cancel_key
+    }
+
+    /// Changes what others see.
+    pub fn update(&self, change: impl FnOnce(&mut SessionInfo)) {
+        change(&mut self.entry.info.lock());
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.activity.sessions.lock().remove(&self.pid);
+    }
+}

@@ -1,0 +1,205 @@
+//! Checkpoints, the background writer, and the thread that runs both.
+
+use super::{Database, thread_error};
+use base::{Lsn, Result};
+use os::sync::{Condvar, Mutex};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use wal::CheckPoint;
+
+/// Why a checkpoint is made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CheckpointKind {
+    /// The server stops.
+    Shutdown,
+    /// Recovery is over.
+    EndOfRecovery,
+    /// Somebody asked: at once.
+    Requested,
+    /// Time or volume: spread out.
+    Timed,
+}
+
+#[derive(Default)]
+struct State {
+    stop: bool,
+    /// The log has grown: a checkpoint is due.
+    by_volume: bool,
+    threads: Vec<os::thread::JoinHandle<()>>,
+}
+
+/// What the checkpointer and who asks it share.
+#[derive(Default)]
+pub struct Checkpoints {
+    state: Mutex<State>,
+    wake: Condvar,
+    /// Held while one is made: one at a time.
+    running: Mutex<()>,
+}
+
+impl Database {
+    /// Makes a checkpoint; when it returns, recovery would begin at its start.
+    pub fn checkpoint(&self, kind: CheckpointKind) -> Result<()> {
+        let _one = self.checkpoints.running.lock();
+        let storage = &self.storage;
+        let shutdown = kind == CheckpointKind::Shutdown;
+        let redo = storage.wal.begin_checkpoint()?;
+        let started = os::clock::monotonic_nanos();
+        let span = self.spread(kind);
+        let mut pace = |done: f64| self.pace(started, span, done);
+        storage.txn.checkpoint()?;
+        storage.pool.checkpoint(shutdown, &mut pace)?;
+        let horizon = storage.txn.horizon();
+        let checkpoint = CheckPoint {
+            redo,
+            next_xid: storage.txn.next_xid(),
+            next_oid: self.oids.for_checkpoint(),
+            oldest_xid: base::Xid::FIRST_NORMAL,
+            oldest_xid_db: catalog::oids::TEMPLATE1,
+            oldest_active_xid: storage.txn.oldest_running(),
+            horizon: horizon.lsn,
+            time: os::clock::now_micros(),
+            wal_level: 1,
+            ..CheckPoint::default()
+        };
+        storage.wal.finish_checkpoint(&self.control, checkpoint, shutdown)?;
+        if !shutdown {
+            storage.wal.remove_old_segments(redo, self.spare_segments())?;
+        }
+        Ok(())
+    }
+
+    /// How long a timed checkpoint takes.
+    fn spread(&self, kind: CheckpointKind) -> Duration {
+        if kind != CheckpointKind::Timed {
+            return Duration::ZERO;
+        }
+        let defaults = self.defaults();
+        let timeout = defaults.get("checkpoint_timeout").map_or(300, |v| v.as_i64());
+        let share = defaults.get("checkpoint_completion_target").map_or(0.9, |v| v.as_f64());
+        Duration::from_secs_f64(timeout as f64 * share)
+    }
+
+    /// Sleeps while the checkpoint is ahead of its plan.
+    fn pace(&self, started: u64, span: Duration, done: f64) {
+        if span.is_zero() {
+            return;
+        }
+        let due = started + (span.as_nanos() as f64 * done) as u64;
+        loop {
+            let state = self.checkpoints.state.lock();
+            let now = os::clock::monotonic_nanos();
+            if state.stop || state.by_volume || now >= due {
+                return;
+            }
+            drop(state);
+            os::thread::sleep(Duration::from_nanos((due - now).min(100_000_000)));
+        }
+    }
+
+    fn spare_segments(&self) -> u64 {
+        let defaults = self.defaults();
+        let min = defaults.get("min_wal_size").map_or(80, |v| v.as_i64()) as u64;
+        (min << 20) / self.storage.wal.segment_size()
+    }
+
+    /// Starts the checkpointer and the background writer.
+    pub(super) fn start_background(self: &Arc<Database>) -> Result<()> {
+        let weak = Arc::downgrade(self);
+        let defaults = self.defaults();
+        let max = defaults.get("max_wal_size").map_or(1024, |v| v.as_i64()) as u64;
+        let target = defaults.get("checkpoint_completion_target").map_or(0.9, |v| v.as_f64());
+        let trigger = weak.clone();
+        let bytes = ((max << 20) as f64 / (1.0 + target)) as u64;
+        self.storage.wal.set_checkpoint_trigger(
+            bytes,
+            Arc::new(move || {
+                if let Some(database) = trigger.upgrade() {
+                    database.checkpoints.state.lock().by_volume = true;
+                    database.checkpoints.wake.notify_all();
+                }
+            }),
+        );
+        let mut threads = Vec::new();
+        let own = weak.clone();
+        threads.push(
+            os::thread::spawn("checkpointer", move || checkpointer(&own)).map_err(thread_error)?,
+        );
+        threads.push(
+            os::thread::spawn("bgwriter", move || background_writer(&weak))
+                .map_err(thread_error)?,
+        );
+        self.checkpoints.state.lock().threads = threads;
+        Ok(())
+    }
+
+    /// Stops them and waits for their end.
+    pub(super) fn stop_background(&self) {
+        let threads = {
+            let mut state = self.checkpoints.state.lock();
+            state.stop = true;
+            std::mem::take(&mut state.threads)
+        };
+        self.checkpoints.wake.notify_all();
+        for thread in threads {
+            let _ = thread.join();
+        }
+    }
+
+    /// Waits until `time` has passed, there is work, or the server stops; true if it stops.
+    fn wait(&self, time: Duration) -> bool {
+        let mut state = self.checkpoints.state.lock();
+        if !state.stop && !state.by_volume {
+            state = self.checkpoints.wake.wait_timeout(state, time).0;
+        }
+        state.stop
+    }
+}
+
+/// One round a second: is a checkpoint due?
+fn checkpointer(database: &Weak<Database>) {
+    let mut last = os::clock::monotonic_nanos();
+    let mut last_redo = Lsn::INVALID;
+    loop {
+        let Some(database) = database.upgrade() else { return };
+        if database.wait(Duration::from_secs(1)) {
+            return;
+        }
+        let timeout = database.defaults().get("checkpoint_timeout").map_or(300, |v| v.as_i64());
+        let now = os::clock::monotonic_nanos();
+        let by_time = now.saturating_sub(last) >= timeout as u64 * 1_000_000_000;
+        let by_volume = std::mem::take(&mut database.checkpoints.state.lock().by_volume);
+        let _ = database.storage.txn.maintain();
+        if !by_time && !by_volume {
+            continue;
+        }
+        last = now;
+        // A server that did nothing needs no checkpoint.
+        if database.storage.wal.inserted() == last_redo {
+            continue;
+        }
+        if let Err(e) = database.checkpoint(CheckpointKind::Timed) {
+            database.log(&e.context("checkpoint"));
+        }
+        last_redo = database.storage.wal.inserted();
+    }
+}
+
+/// Writes pages out before sessions have to.
+fn background_writer(database: &Weak<Database>) {
+    loop {
+        let Some(database) = database.upgrade() else { return };
+        let defaults = database.defaults();
+        let delay = defaults.get("bgwriter_delay").map_or(200, |v| v.as_i64());
+        let most = defaults.get("bgwriter_lru_maxpages").map_or(100, |v| v.as_i64());
+        {
+            let state = database.checkpoints.state.lock();
+            if state.stop {
+                return;
+            }
+        }
+        let _ = database.storage.pool.background_write(most.max(0) as usize);
+        drop(database);
+        os::thread::sleep(Duration::from_millis(delay.max(10) as u64));
+    }
+}

@@ -1,0 +1,203 @@
+//! The core of `initdb`: a data directory with its first three databases.
+
+use super::{OidGenerator, pool_config, wal_config};
+use crate::Database;
+use crate::settings::Defaults;
+use access::Storage;
+use base::{Oid, Result};
+use buffer::BufferPool;
+use catalog::{BootstrapOptions, bootstrap, oids};
+use os::{Disk, OpenOptions};
+use std::path::Path;
+use std::sync::Arc;
+use txn::{CommitData, Interrupts, Isolation, TxnConfig, TxnManager};
+use wal::{CheckPoint, Control, ControlFile, DbState, Wal};
+
+/// What `initdb` was told.
+#[derive(Clone, Debug)]
+pub struct CreateOptions {
+    /// Name of the superuser (`-U`).
+    pub superuser: String,
+    /// The superuser's password, as it is to be stored.
+    pub password: Option<String>,
+    /// LC_COLLATE and LC_CTYPE.
+    pub locale: String,
+    /// How local connections prove who they are (`--auth-local`).
+    pub auth_local: String,
+    /// How connections by TCP do (`--auth-host`).
+    pub auth_host: String,
+    /// Bytes of a log segment.
+    pub wal_segment_size: u32,
+    /// Wait until all is on disk (not `--no-sync`).
+    pub sync: bool,
+    /// Lines for the end of `postgresql.conf`.
+    pub settings: Vec<(String, String)>,
+}
+
+impl Default for CreateOptions {
+    fn default() -> CreateOptions {
+        CreateOptions {
+            superuser: "postgres".to_string(),
+            password: None,
+            locale: "C".to_string(),
+            auth_local: "trust".to_string(),
+            auth_host: "trust".to_string(),
+            wal_segment_size: 16 << 20,
+            sync: true,
+            settings: Vec::new(),
+        }
+    }
+}
+
+/// The folders of a data directory, as in PostgreSQL.
+const FOLDERS: &[&str] = &[
+    "base",
+    "base/1",
+    "global",
+    "pg_wal",
+    "pg_wal/archive_status",
+    "pg_wal/summaries",
+    "pg_xact",
+    "pg_commit_ts",
+    "pg_dynshmem",
+    "pg_logical",
+    "pg_logical/mappings",
+    "pg_logical/snapshots",
+    "pg_multixact",
+    "pg_notify",
+    "pg_replslot",
+    "pg_serial",
+    "pg_snapshots",
+    "pg_stat",
+    "pg_stat_tmp",
+    "pg_subtrans",
+    "pg_tblspc",
+    "pg_twophase",
+];
+
+impl Database {
+    /// Makes a data directory in `dir`, which is empty or does not exist.
+    pub fn create(disk: Disk, dir: &Path, options: &CreateOptions) -> Result<()> {
+        disk.create_dir_all(dir)?;
+        for folder in FOLDERS {
+            disk.create_dir_all(&dir.join(folder))?;
+        }
+        put(&disk, &dir.join("PG_VERSION"), b"18\n")?;
+        put(&disk, &dir.join("base/1/PG_VERSION"), b"18\n")?;
+        write_configuration(&disk, dir, options)?;
+        let seed = os::random::u64();
+        let identifier = ((os::clock::now_micros() as u64 / 1_000_000) << 32) | (seed >> 32);
+        let mut about = Control::new(identifier, options.wal_segment_size);
+        os::random::fill(&mut about.mock_nonce);
+        about.state = DbState::StartingUp;
+        let control = ControlFile::create(&disk, &dir.join("global/pg_control"), &about)?;
+        let mut defaults = Defaults::default();
+        // Nothing is lost if this run dies: the directory is made anew then.
+        defaults.set("fsync", "off", crate::settings::Source::CommandLine)?;
+        defaults.set("full_page_writes", "off", crate::settings::Source::CommandLine)?;
+        let config = wal_config(&defaults, 1, u64::from(options.wal_segment_size));
+        let wal = Wal::create(disk.clone(), &dir.join("pg_wal"), config)?;
+        let pool = BufferPool::new(disk.clone(), wal.clone(), pool_config(dir, &defaults));
+        let txn = TxnManager::open(
+            disk.clone(),
+            wal.clone(),
+            TxnConfig { clog_dir: dir.join("pg_xact"), ..TxnConfig::default() },
+        )?;
+        txn.end_recovery(wal.inserted())?;
+        let storage = Arc::new(Storage { pool, wal: wal.clone(), txn });
+        fill(&storage, options)?;
+        let oids = OidGenerator::new(wal.clone(), Oid::FIRST_NORMAL);
+        let redo = wal.begin_checkpoint()?;
+        storage.txn.checkpoint()?;
+        storage.pool.checkpoint(true, &mut |_| {})?;
+        for database in [oids::TEMPLATE0, oids::POSTGRES_DB] {
+            copy_folder(&disk, &dir.join("base/1"), &dir.join(format!("base/{database}")))?;
+        }
+        let checkpoint = CheckPoint {
+            redo,
+            next_xid: storage.txn.next_xid(),
+            next_oid: oids.for_checkpoint(),
+            oldest_xid: base::Xid::FIRST_NORMAL,
+            oldest_xid_db: oids::TEMPLATE1,
+            time: os::clock::now_micros(),
+            wal_level: 1,
+            ..CheckPoint::default()
+        };
+        wal.finish_checkpoint(&control, checkpoint, true)?;
+        wal.shutdown()?;
+        if options.sync {
+            disk.sync_tree(dir)?;
+        }
+        Ok(())
+    }
+}
+
+/// Fills `template1` in one transaction.
+fn fill(storage: &Arc<Storage>, options: &CreateOptions) -> Result<()> {
+    let interrupts = Arc::new(Interrupts::new());
+    let backend = storage.txn.register(1, oids::TEMPLATE1, interrupts)?;
+    let txn = storage.txn.begin(&backend, Isolation::ReadCommitted);
+    let options = BootstrapOptions {
+        superuser: options.superuser.clone(),
+        password: options.password.clone(),
+        locale: options.locale.clone(),
+    };
+    bootstrap(storage, &txn, &options)?;
+    txn.commit(CommitData::default(), &mut |_| Ok(()))?;
+    storage.wal.flush(storage.wal.inserted())
+}
+
+fn put(disk: &Disk, path: &Path, contents: &[u8]) -> Result<()> {
+    let file = disk.open(path, &OpenOptions::new().create().truncate())?;
+    Ok(file.write_at(contents, 0)?)
+}
+
+/// Copies the files of a folder to another, which is made.
+pub(super) fn copy_folder(disk: &Disk, from: &Path, to: &Path) -> Result<()> {
+    disk.create_dir_all(to)?;
+    for entry in disk.list(from)? {
+        if !entry.is_dir {
+            let contents = disk.read(&from.join(&entry.name))?;
+            put(disk, &to.join(&entry.name), &contents)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_configuration(disk: &Disk, dir: &Path, options: &CreateOptions) -> Result<()> {
+    let mut conf = String::from(
+        "# Settings of this cluster: name = value, a line each. What is not here has its\n\
+         # default; SHOW ALL lists everything, pg_settings says when a change takes effect.\n\n\
+         #listen_addresses = 'localhost'\n\
+         #port = 5432\n\
+         #max_connections = 100\n\
+         #shared_buffers = 128MB\n\
+         datestyle = 'iso, mdy'\n\
+         timezone = 'Etc/UTC'\n\
+         log_timezone = 'Etc/UTC'\n\
+         default_text_search_config = 'pg_catalog.english'\n",
+    );
+    conf.push_str(&format!("lc_messages = '{0}'\nlc_monetary = '{0}'\n", options.locale));
+    conf.push_str(&format!("lc_numeric = '{0}'\nlc_time = '{0}'\n", options.locale));
+    for (name, value) in &options.settings {
+        conf.push_str(&format!("{name} = '{}'\n", value.replace('\'', "''")));
+    }
+    put(disk, &dir.join("postgresql.conf"), conf.as_bytes())?;
+    put(disk, &dir.join("postgresql.auto.conf"), b"# Written by ALTER SYSTEM; do not edit.\n")?;
+    let (local, host) = (&options.auth_local, &options.auth_host);
+    let hba = format!(
+        "# TYPE  DATABASE        USER            ADDRESS                 METHOD\n\
+         local   all             all                                     {local}\n\
+         host    all             all             127.0.0.1/32            {host}\n\
+         host    all             all             ::1/128                 {host}\n\
+         local   replication     all                                     {local}\n\
+         host    replication     all             127.0.0.1/32            {host}\n\
+         host    replication     all             ::1/128                 {host}\n"
+    );
+    put(disk, &dir.join("pg_hba.conf"), hba.as_bytes())?;
+    put(
+        disk,
+        &dir.join("pg_ident.conf"),
+        b"# MAPNAME       SYSTEM-USERNAME         DATABASE-USERNAME\n",
+    )
+}

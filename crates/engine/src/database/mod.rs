@@ -1,0 +1,261 @@
+//! A running server without its sockets: files opened and recovered, background work, and what
+//! all sessions share.
+
+mod checkpoint;
+mod create;
+mod files;
+mod oids;
+mod redo;
+
+pub use checkpoint::CheckpointKind;
+pub use create::CreateOptions;
+pub use files::PendingFiles;
+pub use oids::OidGenerator;
+
+use crate::activity::Activity;
+use crate::settings::Defaults;
+use access::Storage;
+use base::{Error, Lsn, Oid, Result, Xid};
+use buffer::{BufferPool, PoolConfig};
+use catalog::cache::SharedCache;
+use catalog::{Change, SysTables, oids as object};
+use os::Disk;
+use os::sync::{Mutex, RwLock};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use txn::{TxnConfig, TxnManager};
+use wal::{ControlFile, DbState, Wal, WalConfig};
+
+/// What all sessions of one database share.
+pub struct DatabaseState {
+    /// Its OID.
+    pub oid: Oid,
+    /// Its system tables.
+    pub tables: Arc<SysTables>,
+    /// Its descriptors.
+    pub cache: Arc<SharedCache>,
+}
+
+/// Writes messages to the server's log.
+pub type Logger = Arc<dyn Fn(&Error) + Send + Sync>;
+
+/// A running server without its sockets. Sessions are made by [`crate::Session::new`].
+pub struct Database {
+    pub(crate) disk: Disk,
+    pub(crate) dir: PathBuf,
+    pub(crate) storage: Arc<Storage>,
+    pub(crate) control: ControlFile,
+    pub(crate) oids: Arc<OidGenerator>,
+    pub(crate) defaults: RwLock<Arc<Defaults>>,
+    pub(crate) databases: Mutex<HashMap<Oid, Arc<DatabaseState>>>,
+    pub(crate) activity: Activity,
+    pub(crate) checkpoints: checkpoint::Checkpoints,
+    logger: RwLock<Option<Logger>>,
+    /// When it was started, in microseconds since 1970.
+    pub start_micros: i64,
+}
+
+/// The number of WAL and buffer settings taken from `postgresql.conf`.
+fn pool_config(dir: &Path, defaults: &Defaults) -> PoolConfig {
+    let number = |name: &str| defaults.get(name).map_or(0, |v| v.as_i64());
+    PoolConfig {
+        buffers: number("shared_buffers").max(64) as usize,
+        data_dir: dir.to_path_buf(),
+        io_combine_limit: number("io_combine_limit").clamp(1, 128) as usize,
+        io_concurrency: number("effective_io_concurrency").max(1) as usize,
+        ..PoolConfig::default()
+    }
+}
+
+fn wal_config(defaults: &Defaults, timeline: u32, segment_size: u64) -> WalConfig {
+    let on = |name: &str| defaults.get(name).is_some_and(|v| v.as_bool());
+    let number = |name: &str| defaults.get(name).map_or(0, |v| v.as_i64());
+    let buffers = match number("wal_buffers") {
+        n if n <= 0 => 16 << 20,
+        n => ((n as usize) * base::PAGE_SIZE).next_power_of_two().max(64 << 10),
+    };
+    WalConfig {
+        segment_size,
+        buffers,
+        timeline,
+        fsync: on("fsync"),
+        full_page_writes: on("full_page_writes"),
+        writer_delay: Duration::from_millis(number("wal_writer_delay").max(1) as u64),
+        ..WalConfig::default()
+    }
+}
+
+impl Database {
+    /// Opens the data directory `dir`, recovering it if the server before did not stop cleanly.
+    pub fn open(disk: Disk, dir: &Path, defaults: Defaults) -> Result<Arc<Database>> {
+        let control = ControlFile::open(&disk, &dir.join("global/pg_control"))?;
+        let about = control.get();
+        let clean = about.state == DbState::ShutDown;
+        if !clean {
+            disk.sync_tree(dir)?;
+        }
+        let config = wal_config(
+            &defaults,
+            about.checkpoint_copy.timeline.max(1),
+            u64::from(about.wal_segment_size),
+        );
+        let wal = Wal::open(disk.clone(), &dir.join("pg_wal"), config, about.checkpoint_copy.redo)?;
+        let log: Arc<dyn buffer::Log> = wal.clone();
+        let pool = BufferPool::new(disk.clone(), log, pool_config(dir, &defaults));
+        let txn = TxnManager::open(
+            disk.clone(),
+            wal.clone(),
+            TxnConfig {
+                clog_dir: dir.join("pg_xact"),
+                next_xid: about.checkpoint_copy.next_xid,
+                max_backends: 1 << 15,
+                deadlock_timeout: Duration::from_millis(
+                    defaults.get("deadlock_timeout").map_or(1000, |v| v.as_i64()) as u64,
+                ),
+            },
+        )?;
+        let storage = Arc::new(Storage { pool, wal: wal.clone(), txn: txn.clone() });
+        let oids = Arc::new(OidGenerator::new(wal.clone(), about.checkpoint_copy.next_oid));
+        let database = Arc::new(Database {
+            disk,
+            dir: dir.to_path_buf(),
+            storage,
+            control,
+            oids,
+            defaults: RwLock::new(Arc::new(defaults)),
+            databases: Mutex::new(HashMap::new()),
+            activity: Activity::default(),
+            checkpoints: checkpoint::Checkpoints::default(),
+            logger: RwLock::new(None),
+            start_micros: os::clock::now_micros(),
+        });
+        database.recover(clean)?;
+        database.start_background()?;
+        Ok(database)
+    }
+
+    /// Replays the log since the last checkpoint.
+    fn recover(self: &Arc<Database>, clean: bool) -> Result<()> {
+        let about = self.control.get();
+        if !clean {
+            self.control.update(|c| c.state = DbState::InCrashRecovery)?;
+        }
+        let redo = redo::Recovery::new(self);
+        let table = redo.table();
+        let storage = &self.storage;
+        let end = storage.wal.recover(&about, &table, &mut |record| {
+            if record.xid.is_valid() {
+                storage.txn.observe_xid(record.xid)?;
+            }
+            Ok(())
+        })?;
+        storage.wal.start_writing(end.end)?;
+        storage.txn.end_recovery(end.end)?;
+        redo.finish(clean)?;
+        if !clean {
+            self.checkpoint(CheckpointKind::EndOfRecovery)?;
+        }
+        self.control.update(|c| c.state = DbState::InProduction)
+    }
+
+    /// The disk.
+    pub fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    /// The data directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Pool, log and transactions.
+    pub fn storage(&self) -> &Arc<Storage> {
+        &self.storage
+    }
+
+    /// The sessions and what they do.
+    pub fn activity(&self) -> &Activity {
+        &self.activity
+    }
+
+    /// The cluster's system identifier.
+    pub fn system_identifier(&self) -> u64 {
+        self.control.get().system_identifier
+    }
+
+    /// The settings that new sessions start with.
+    pub fn defaults(&self) -> Arc<Defaults> {
+        self.defaults.read().clone()
+    }
+
+    /// Takes the settings of a configuration that was read again.
+    pub fn set_defaults(&self, defaults: Defaults) {
+        *self.defaults.write() = Arc::new(defaults);
+    }
+
+    /// What the sessions of a database share; made when the first comes.
+    pub fn database_state(&self, oid: Oid) -> Arc<DatabaseState> {
+        let mut all = self.databases.lock();
+        all.entry(oid)
+            .or_insert_with(|| {
+                let tables = Arc::new(SysTables::new(self.storage.clone(), oid));
+                Arc::new(DatabaseState { oid, tables, cache: Arc::default() })
+            })
+            .clone()
+    }
+
+    /// The caches that these changes, made in `database`, concern.
+    pub(crate) fn concerned(&self, database: Oid, changes: &[Change]) -> Vec<Arc<SharedCache>> {
+        let shared = changes.iter().any(|c| {
+            c.is_shared() || matches!(c, Change::Relation(oid) if is_shared_relation(*oid))
+        });
+        let all = self.databases.lock();
+        all.values().filter(|d| shared || d.oid == database).map(|d| d.cache.clone()).collect()
+    }
+
+    /// Writes a line to the server's log.
+    pub fn log(&self, message: &Error) {
+        if let Some(logger) = &*self.logger.read() {
+            logger(message);
+        }
+    }
+
+    /// Sets who writes the server's log.
+    pub fn set_logger(&self, logger: Logger) {
+        *self.logger.write() = Some(logger);
+    }
+
+    /// Stops cleanly: the sessions are gone. The next start needs no recovery.
+    pub fn shutdown(&self) -> Result<()> {
+        self.stop_background();
+        self.control.update(|c| c.state = DbState::ShuttingDown)?;
+        self.checkpoint(CheckpointKind::Shutdown)?;
+        self.storage.wal.shutdown()
+    }
+
+    /// The next transaction id to be given out.
+    pub fn next_xid(&self) -> Xid {
+        self.storage.txn.next_xid()
+    }
+
+    /// The log is durable up to here: replies gated on less may go out.
+    pub fn flushed(&self) -> Lsn {
+        self.storage.wal.flushed()
+    }
+
+    /// The log, to wait for its flushes.
+    pub fn wal(&self) -> &Arc<Wal> {
+        &self.storage.wal
+    }
+}
+
+fn is_shared_relation(oid: Oid) -> bool {
+    catalog::builtin::relations().get(&oid).is_some_and(|r| r.shared) && oid != object::PG_CLASS
+}
+
+/// An error of a thread that could not be started.
+pub(crate) fn thread_error(e: std::io::Error) -> Error {
+    Error::internal(format!("could not start thread: {e}"))
+}

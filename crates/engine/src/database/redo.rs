@@ -1,0 +1,207 @@
+//! Replay after a crash: who replays which record, and what is cleaned up after the last one.
+
+use super::Database;
+use access::btree::redo::BtreeRedo;
+use access::heap::HeapRedo;
+use access::sequence::SequenceRedo;
+use base::{BlockNo, Error, Fork, Lsn, Oid, PAGE_SIZE, RelFile, Result, SqlState, Xid};
+use buffer::{BufferPool, Persistence, STORAGE_CREATE, StorageRedo, XlogRedo};
+use os::sync::Mutex;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use txn::{INFO_COMMIT, TxnManager, XactRecord};
+use wal::{Record, Redo, RedoTable, Rmgr, xlog_info};
+
+/// Files made by transactions whose end has not been replayed yet.
+type Made = Mutex<HashMap<Xid, Vec<RelFile>>>;
+
+/// The replay of a server's log.
+pub struct Recovery {
+    database: Arc<Database>,
+    made: Arc<Made>,
+}
+
+impl Recovery {
+    /// For a server that is being opened.
+    pub fn new(database: &Arc<Database>) -> Recovery {
+        Recovery { database: database.clone(), made: Arc::default() }
+    }
+
+    /// Who replays which record.
+    pub fn table(&self) -> RedoTable {
+        let storage = &self.database.storage;
+        let pool = &storage.pool;
+        let heap = Arc::new(HeapRedo::new(pool));
+        let xlog = Log { pages: XlogRedo(pool.clone()), database: self.database.clone() };
+        let transactions =
+            Transactions { txn: storage.txn.clone(), pool: pool.clone(), made: self.made.clone() };
+        RedoTable::new()
+            .with(Rmgr::Xlog, Arc::new(xlog))
+            .with(Rmgr::Transaction, Arc::new(transactions))
+            .with(
+                Rmgr::Storage,
+                Arc::new(Files { inner: StorageRedo(pool.clone()), made: self.made.clone() }),
+            )
+            .with(Rmgr::Database, Arc::new(Nothing))
+            .with(Rmgr::Heap, heap.clone())
+            .with(Rmgr::Heap2, heap)
+            .with(Rmgr::Btree, Arc::new(BtreeRedo { pool: pool.clone() }))
+            .with(Rmgr::Sequence, Arc::new(SequenceRedo::new(pool)))
+    }
+
+    /// After the last record: files of transactions that never committed go, and after a crash
+    /// unlogged relations start over and temporary ones are gone.
+    pub fn finish(&self, clean: bool) -> Result<()> {
+        let pool = &self.database.storage.pool;
+        let made = std::mem::take(&mut *self.made.lock());
+        for file in made.into_values().flatten() {
+            pool.drop_relation(file)?;
+        }
+        if !clean {
+            reset_unlogged(&self.database)?;
+        }
+        Ok(())
+    }
+}
+
+/// Page images, and the records about the log and the control file.
+struct Log {
+    pages: XlogRedo,
+    database: Arc<Database>,
+}
+
+impl Redo for Log {
+    fn redo(&self, record: &Record) -> Result<()> {
+        if record.info & 0xF0 == xlog_info::NEXTOID {
+            let bytes: Option<[u8; 4]> = record.data().get(..4).and_then(|b| b.try_into().ok());
+            let Some(bytes) = bytes else {
+                return Err(Error::new(SqlState::DATA_CORRUPTED, "NEXTOID record is too short"));
+            };
+            self.database.oids.observe(Oid(u32::from_le_bytes(bytes)));
+        }
+        self.pages.redo(record)
+    }
+
+    fn describe(&self, record: &Record) -> String {
+        self.pages.describe(record)
+    }
+
+    fn identify(&self, info: u8) -> &'static str {
+        self.pages.identify(info)
+    }
+}
+
+/// Ends of transactions, with the files that go at a commit.
+struct Transactions {
+    txn: Arc<TxnManager>,
+    pool: Arc<BufferPool>,
+    made: Arc<Made>,
+}
+
+impl Redo for Transactions {
+    fn redo(&self, record: &Record) -> Result<()> {
+        let end: Lsn = record.lsn_end;
+        let (dropped, _) = self.txn.redo(record.info, record.xid, record.data(), end)?;
+        let made = self.made.lock().remove(&record.xid);
+        if record.info & 0xF0 == INFO_COMMIT {
+            for file in dropped {
+                self.pool.drop_relation(file)?;
+            }
+        } else {
+            for file in made.into_iter().flatten() {
+                self.pool.drop_relation(file)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn describe(&self, record: &Record) -> String {
+        match XactRecord::decode(record.data()) {
+            Ok(_) => TxnManager::describe(record.info, record.data()),
+            Err(e) => e.message().to_string(),
+        }
+    }
+
+    fn identify(&self, info: u8) -> &'static str {
+        if info & 0xF0 == INFO_COMMIT { "COMMIT" } else { "ABORT" }
+    }
+}
+
+/// Files made and cut; those made are noted until their transaction ends.
+struct Files {
+    inner: StorageRedo,
+    made: Arc<Made>,
+}
+
+impl Redo for Files {
+    fn redo(&self, record: &Record) -> Result<()> {
+        self.inner.redo(record)?;
+        if record.info & 0xF0 == STORAGE_CREATE
+            && record.xid.is_valid()
+            && let Some(file) = super::files::decode(record.data())
+            && record.data().get(12) == Some(&(Fork::Main as u8))
+        {
+            self.made.lock().entry(record.xid).or_default().push(file);
+        }
+        Ok(())
+    }
+
+    fn describe(&self, record: &Record) -> String {
+        self.inner.describe(record)
+    }
+
+    fn identify(&self, info: u8) -> &'static str {
+        self.inner.identify(info)
+    }
+}
+
+/// Records that only tell readers of the log something.
+struct Nothing;
+
+impl Redo for Nothing {
+    fn redo(&self, _record: &Record) -> Result<()> {
+        Ok(())
+    }
+
+    fn describe(&self, record: &Record) -> String {
+        format!("{} bytes", record.data().len())
+    }
+}
+
+/// Copies the init fork of each unlogged relation over its main fork.
+fn reset_unlogged(database: &Database) -> Result<()> {
+    let base = database.dir.join("base");
+    for folder in database.disk.list(&base)? {
+        let Ok(oid) = folder.name.parse::<u32>() else { continue };
+        let path = base.join(&folder.name);
+        for entry in database.disk.list(&path)? {
+            let Some(number) = entry.name.strip_suffix(Fork::Init.suffix()) else { continue };
+            let Ok(number) = number.parse::<u32>() else { continue };
+            let file =
+                RelFile { tablespace: catalog::oids::PG_DEFAULT, database: Oid(oid), number };
+            reset_one(database, &path, file)?;
+        }
+    }
+    Ok(())
+}
+
+fn reset_one(database: &Database, folder: &Path, file: RelFile) -> Result<()> {
+    let init = folder.join(format!("{}{}", file.number, Fork::Init.suffix()));
+    let contents = database.disk.read(&init)?;
+    let rel = database.storage.pool.relation(file, Persistence::Unlogged);
+    for fork in [Fork::Fsm, Fork::Vm, Fork::Main] {
+        if rel.exists(fork)? {
+            rel.truncate(fork, BlockNo(0))?;
+        }
+    }
+    if !rel.exists(Fork::Main)? {
+        rel.create_fork(Fork::Main)?;
+    }
+    for page in contents.chunks_exact(PAGE_SIZE) {
+        let mut fresh = rel.extend_one(Fork::Main)?;
+        fresh.copy_from_slice(page);
+        fresh.mark_dirty();
+    }
+    Ok(())
+}
