@@ -52,7 +52,7 @@ impl PoolInner {
         }
         // Not waiting for a latch: the thread may hold others, which its holder may want.
         let copied = STAGING.with_borrow_mut(|staging| {
-            let Some(page) = pin.try_read() else { return None };
+            let page = pin.try_read()?;
             frame.word.copied();
             let mut staging = staging.take().unwrap_or_else(|| AlignedBuf::zeroed(PAGE_SIZE));
             staging.copy_from_slice(&*page);

@@ -177,7 +177,7 @@ impl TxnManager {
     pub(crate) fn allocate_xid(&self, backend: &Backend) -> Result<Xid> {
         let xid = Xid(self.next_xid.0.fetch_add(1, Ordering::SeqCst));
         self.table.set(xid, State::InProgress(Some(backend.id())))?;
-        if xid.0 % FLOOR_STEP == 0 {
+        if xid.0.is_multiple_of(FLOOR_STEP) {
             self.advance();
         }
         Ok(xid)
