@@ -5,9 +5,10 @@ use crate::expr::{ExprCompiler, Qual, VarMap};
 use crate::node::{self, Child, NodeSpec, Planned};
 use crate::output::Output;
 use crate::subplan::InitPlan;
+use access::Storage;
 use base::{Error, Result};
 use catalog::CatalogView;
-use ir::{Plan, PlanNode, PlannedStmt, SubLinkKind};
+use ir::{CmdType, Plan, PlanNode, PlannedStmt, SubLinkKind};
 use std::sync::Arc;
 use types::PhysType;
 
@@ -36,11 +37,16 @@ impl CompiledStmt {
     }
 }
 
-/// Compiles a plan.
-pub fn compile(plan: Arc<PlannedStmt>, catalog: &CatalogView) -> Result<Arc<CompiledStmt>> {
+/// Compiles a plan. Without `storage` it must not touch tables.
+pub fn compile(
+    plan: Arc<PlannedStmt>,
+    catalog: &CatalogView,
+    storage: Option<&Arc<Storage>>,
+) -> Result<Arc<CompiledStmt>> {
     let mut c = PlanCompiler {
         ec: ExprCompiler::new(catalog),
         stmt: &plan,
+        storage,
         init_plans: Vec::new(),
         exec_params: plan.exec_param_types.len(),
     };
@@ -70,6 +76,7 @@ pub fn compile(plan: Arc<PlannedStmt>, catalog: &CatalogView) -> Result<Arc<Comp
 pub(crate) struct PlanCompiler<'a> {
     pub ec: ExprCompiler<'a>,
     pub stmt: &'a PlannedStmt,
+    storage: Option<&'a Arc<Storage>>,
     init_plans: Vec<InitPlan>,
     exec_params: usize,
 }
@@ -77,18 +84,36 @@ pub(crate) struct PlanCompiler<'a> {
 impl PlanCompiler<'_> {
     /// A node and those below it.
     pub fn node(&mut self, plan: &Plan) -> Result<Child> {
-        for init in &plan.init_plans {
-            self.init_plan(init)?;
-        }
-        for p in &plan.all_params {
-            self.exec_params = self.exec_params.max(*p as usize + 1);
-        }
+        self.init_plans_of(plan)?;
         let spec = self.spec(plan)?;
         let mut phys = Vec::with_capacity(plan.target.len());
         for t in &plan.target {
             phys.push(self.ec.phys(t.expr.ty())?);
         }
         Ok(Arc::new(Planned { id: plan.id, phys, params: plan.all_params.clone(), spec }))
+    }
+
+    /// Notes the init plans that hang on a node.
+    pub fn init_plans_of(&mut self, plan: &Plan) -> Result<()> {
+        for init in &plan.init_plans {
+            self.init_plan(init)?;
+        }
+        for p in &plan.all_params {
+            self.exec_params = self.exec_params.max(*p as usize + 1);
+        }
+        Ok(())
+    }
+
+    /// Pool, log and transactions.
+    pub fn storage(&self) -> Result<&Arc<Storage>> {
+        self.storage.ok_or_else(|| Error::internal("tables cannot be read here"))
+    }
+
+    /// Whether rows may have to be checked again because others changed them.
+    pub fn may_recheck(&self) -> bool {
+        !self.stmt.row_marks.is_empty()
+            || self.stmt.has_modifying_cte
+            || matches!(self.stmt.command, CmdType::Update | CmdType::Delete | CmdType::Merge)
     }
 
     fn init_plan(&mut self, init: &ir::SubPlan) -> Result<()> {
@@ -144,6 +169,12 @@ impl PlanCompiler<'_> {
             PlanNode::WorkTableScan(s) => node::recursive_union::compile_scan(self, plan, s),
             PlanNode::SetOp(s) => node::set_op::compile(self, plan, s),
             PlanNode::WindowAgg(w) => node::window_agg::compile(self, plan, w),
+            PlanNode::SeqScan(s) => node::seq_scan::compile(self, plan, s),
+            PlanNode::IndexScan(s) => node::index_scan::compile(self, plan, s),
+            PlanNode::IndexOnlyScan(s) => node::index_only_scan::compile(self, plan, s),
+            PlanNode::BitmapHeapScan(s) => node::bitmap::compile(self, plan, s),
+            PlanNode::TidScan(s) => node::tid_scan::compile(self, plan, s),
+            PlanNode::TidRangeScan(s) => node::tid_scan::compile_range(self, plan, s),
             PlanNode::SampleScan(_) => Err(Error::unsupported("TABLESAMPLE")),
             PlanNode::NamedTuplestoreScan(_) => Err(Error::unsupported("transition tables")),
             _ => Err(Error::unsupported("this kind of plan node")),

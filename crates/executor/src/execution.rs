@@ -6,6 +6,7 @@ use crate::node::{Node, drain};
 use crate::run::{ExecCtx, Run, State};
 use base::Result;
 use std::sync::Arc;
+use txn::Snapshot;
 use types::{BATCH_ROWS, Batch, Datum};
 
 /// A run of a statement. It may be pulled in pieces, with other statements of the session in
@@ -17,9 +18,13 @@ pub struct Execution {
 }
 
 impl Execution {
-    /// A run with these parameters (`$1` first).
-    pub fn new(stmt: Arc<CompiledStmt>, params: Arc<[Datum]>) -> Execution {
-        Execution { state: State::new(stmt, params), root: None, done: false }
+    /// A run with these parameters (`$1` first), which sees what the snapshot sees.
+    pub fn new(
+        stmt: Arc<CompiledStmt>,
+        params: Arc<[Datum]>,
+        snapshot: Arc<Snapshot>,
+    ) -> Execution {
+        Execution { state: State::new(stmt, params, snapshot), root: None, done: false }
     }
 
     /// Counts rows, and times if `timing`, for EXPLAIN ANALYZE. To be called before the first

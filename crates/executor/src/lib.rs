@@ -12,6 +12,7 @@ mod compile;
 mod execution;
 mod expr;
 mod hash;
+mod hooks;
 mod instrument;
 mod node;
 mod output;
@@ -23,6 +24,7 @@ mod subplan;
 
 pub use compile::{CompiledStmt, compile};
 pub use execution::Execution;
+pub use hooks::{Hooks, NoHooks, RowChange};
 pub use instrument::{Detail, Instrumentation, NodeStats};
 pub use run::{ExecCtx, ExecSettings};
 pub use spill::TempSpace;

@@ -3,16 +3,20 @@
 use crate::compile::CompiledStmt;
 use crate::expr::RowInput;
 use crate::expr::batch::Vector;
+use crate::hooks::Hooks;
 use crate::instrument::Instrumentation;
 use crate::node::Node;
+use crate::node::scan::Recheck;
 use crate::spill::TempSpace;
 use crate::subplan;
+use access::Storage;
 use base::memory::Account;
 use base::{Error, Result};
 use catalog::CatalogView;
 use functions::{CallState, FnEnv};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+use txn::{Snapshot, Txn};
 use types::{Batch, Datum};
 
 /// Settings that change how plans run.
@@ -46,10 +50,30 @@ pub struct ExecCtx<'a> {
     pub env: &'a dyn FnEnv,
     /// The catalogs as the statement sees them.
     pub catalog: &'a CatalogView,
+    /// Pool, log and transactions; None where no table is touched.
+    pub storage: Option<&'a Arc<Storage>>,
+    /// The transaction; None where no table is touched.
+    pub txn: Option<&'a Arc<Txn>>,
+    /// What is done around changes of rows.
+    pub hooks: &'a dyn Hooks,
     /// The query's memory account.
     pub memory: &'a Arc<Account>,
     /// Settings.
     pub settings: &'a ExecSettings,
+}
+
+impl<'a> ExecCtx<'a> {
+    /// Pool, log and transactions.
+    #[inline]
+    pub fn storage(&self) -> Result<&'a Arc<Storage>> {
+        self.storage.ok_or_else(|| Error::internal("tables cannot be read here"))
+    }
+
+    /// The transaction.
+    #[inline]
+    pub fn txn(&self) -> Result<&'a Arc<Txn>> {
+        self.txn.ok_or_else(|| Error::internal("there is no transaction here"))
+    }
 }
 
 /// The operand that a `CaseTest` reads.
@@ -82,6 +106,9 @@ pub(crate) struct SubState {
 /// The part of a run that outlives a call.
 pub(crate) struct State {
     pub stmt: Arc<CompiledStmt>,
+    pub snapshot: Arc<Snapshot>,
+    /// While a changed row is checked again: what stands in for its table.
+    pub recheck: Option<Box<Recheck>>,
     pub extern_params: Arc<[Datum]>,
     pub exec: Vec<ExecSlot>,
     pub call_states: Vec<CallState>,
@@ -119,7 +146,7 @@ impl DerefMut for Run<'_> {
 }
 
 impl State {
-    pub fn new(stmt: Arc<CompiledStmt>, params: Arc<[Datum]>) -> State {
+    pub fn new(stmt: Arc<CompiledStmt>, params: Arc<[Datum]>, snapshot: Arc<Snapshot>) -> State {
         let mut exec: Vec<ExecSlot> = Vec::new();
         exec.resize_with(stmt.exec_params, ExecSlot::default);
         for (i, init) in stmt.init_plans.iter().enumerate() {
@@ -131,6 +158,8 @@ impl State {
         subplans.resize_with(stmt.subplans.len(), SubState::default);
         State {
             stmt,
+            snapshot,
+            recheck: None,
             extern_params: params,
             exec,
             call_states: Vec::new(),

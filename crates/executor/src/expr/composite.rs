@@ -4,18 +4,18 @@ use super::compare::Ordering_;
 use super::compile::flags;
 use super::{ExprCompiler, Kind, Prog, RowInput, VarMap};
 use crate::run::Run;
-use base::{Error, Oid, Result};
+use base::{Error, Oid, Result, bail};
 use ir::{Expr, RowCompareOp};
-use types::{Datum, PhysType, oid};
+use types::array::{ArrayRef, ElemType, make_array, make_vector};
+use types::io::TypeInfo;
+use types::record::{Record, RecordColumn};
+use types::{Datum, oid};
 
 /// How elements are held in an array of some type.
 #[derive(Clone, Debug)]
 pub(crate) struct Element {
     pub ty: Oid,
-    pub len: i16,
-    pub by_val: bool,
-    pub align: u8,
-    pub phys: PhysType,
+    elem: ElemType,
 }
 
 impl Element {
@@ -28,7 +28,25 @@ impl Element {
             b'i' => 4,
             _ => 8,
         };
-        Ok(Element { ty, len: t.len, by_val: t.by_val, align, phys: c.phys(ty)? })
+        let info = TypeInfo {
+            oid: ty,
+            name: t.name.clone(),
+            len: t.len,
+            byval: t.by_val,
+            align,
+            storage: t.storage,
+            phys: c.phys(ty)?,
+            typtype: t.kind,
+            category: t.category,
+            delim: t.delim,
+            elem: t.elem,
+            array: t.array,
+            base: t.base_type,
+            base_typmod: t.typmod,
+            relid: t.relation,
+            collation: t.collation,
+        };
+        Ok(Element { ty, elem: ElemType::new(&info) })
     }
 
     /// The facts of an array type's element type.
@@ -45,25 +63,63 @@ impl Element {
 
     /// The elements of an array, in storage order.
     pub fn elements(&self, array: &Datum) -> Result<Vec<Datum>> {
-        let _ = array;
-        Err(Error::unsupported("arrays in expressions"))
+        ArrayRef::parse(array.as_bytes())?.values(&self.elem)
     }
 
     /// How many elements an array has.
     pub fn count(&self, array: &Datum) -> Result<usize> {
-        Ok(self.elements(array)?.len())
+        Ok(ArrayRef::parse(array.as_bytes())?.len())
     }
 
     /// A one-dimensional array.
     pub fn make(&self, values: &[Datum]) -> Result<Datum> {
-        let _ = values;
-        Err(Error::unsupported("arrays in expressions"))
+        make_vector(&self.elem, values)
     }
 
     /// An array of these elements with the dimensions of another.
     pub fn with_shape_of(&self, array: &Datum, values: Vec<Datum>) -> Result<Datum> {
-        let _ = array;
-        self.make(&values)
+        let old = ArrayRef::parse(array.as_bytes())?;
+        make_array(&self.elem, &values, &old.dims, &old.lbounds).map(Datum::bytes)
+    }
+
+    /// An array of these dimensions.
+    pub fn make_shaped(&self, values: &[Datum], dims: &[i32], lbounds: &[i32]) -> Result<Datum> {
+        make_array(&self.elem, values, dims, lbounds).map(Datum::bytes)
+    }
+
+    /// An array over arrays of one shape; NULL and empty ones count for nothing.
+    fn nest(&self, parts: &[Datum]) -> Result<Datum> {
+        let mut shape: Option<(Vec<i32>, Vec<i32>)> = None;
+        let mut values = Vec::new();
+        let mut outer = 0;
+        for part in parts {
+            if part.is_null() {
+                continue;
+            }
+            let array = ArrayRef::parse(part.as_bytes())?;
+            if array.is_empty() {
+                continue;
+            }
+            let own = (array.dims.clone(), array.lbounds.clone());
+            if *shape.get_or_insert_with(|| own.clone()) != own {
+                bail!(
+                    ARRAY_SUBSCRIPT_ERROR,
+                    "multidimensional arrays must have array expressions with matching dimensions"
+                );
+            }
+            values.extend(array.values(&self.elem)?);
+            outer += 1;
+        }
+        let Some((dims, lbounds)) = shape else { return self.make(&[]) };
+        if outer != parts.len() {
+            bail!(
+                ARRAY_SUBSCRIPT_ERROR,
+                "multidimensional arrays must have array expressions with matching dimensions"
+            );
+        }
+        let dims: Vec<i32> = [outer as i32].into_iter().chain(dims).collect();
+        let lbounds: Vec<i32> = [1].into_iter().chain(lbounds).collect();
+        make_array(&self.elem, &values, &dims, &lbounds).map(Datum::bytes)
     }
 }
 
@@ -81,7 +137,7 @@ impl ArrayProg {
             values.push(arg.eval(run, input)?);
         }
         if self.multidims {
-            return Err(Error::unsupported("arrays of several dimensions"));
+            return self.element.nest(&values);
         }
         self.element.make(&values)
     }
@@ -90,6 +146,7 @@ impl ArrayProg {
 /// `ROW(...)`, and whole rows.
 pub(crate) struct RowProg {
     pub args: Vec<Prog>,
+    pub ty: Oid,
 }
 
 impl RowProg {
@@ -98,20 +155,21 @@ impl RowProg {
         for arg in &self.args {
             fields.push((arg.ty, arg.eval(run, input)?));
         }
-        make_row(&fields)
+        Ok(make_row(self.ty, fields))
     }
 }
 
-/// A record of these fields.
-pub(crate) fn make_row(fields: &[(Oid, Datum)]) -> Result<Datum> {
-    let _ = fields;
-    Err(Error::unsupported("rows in expressions"))
+/// A row of these fields.
+pub(crate) fn make_row(ty: Oid, fields: Vec<(Oid, Datum)>) -> Datum {
+    let columns =
+        fields.into_iter().map(|(type_oid, value)| RecordColumn { type_oid, value }).collect();
+    Record { type_oid: ty, typmod: -1, columns }.encode()
 }
 
-/// The fields of a record.
+/// The fields of a row.
 pub(crate) fn row_fields(row: &Datum) -> Result<Vec<(Oid, Datum)>> {
-    let _ = row;
-    Err(Error::unsupported("rows in expressions"))
+    let record = Record::decode(row.as_bytes())?;
+    Ok(record.columns.into_iter().map(|c| (c.type_oid, c.value)).collect())
 }
 
 /// IS [NOT] NULL of a row.
@@ -146,6 +204,7 @@ pub(crate) struct FieldStoreProg {
     pub values: Vec<(usize, Prog)>,
     /// Types of all the row's fields.
     pub types: Vec<Oid>,
+    pub ty: Oid,
 }
 
 impl FieldStoreProg {
@@ -162,24 +221,7 @@ impl FieldStoreProg {
                 field.1 = value;
             }
         }
-        make_row(&fields)
-    }
-}
-
-/// `array[...]`.
-pub(crate) struct SubscriptProg {
-    pub container: Prog,
-    pub element: Element,
-    pub upper: Vec<Option<Prog>>,
-    pub lower: Vec<Option<Prog>>,
-    pub assign: Option<Prog>,
-}
-
-impl SubscriptProg {
-    pub fn eval(&self, run: &mut Run, input: RowInput<'_>) -> Result<Datum> {
-        let _ =
-            (run, input, &self.container, &self.element, &self.upper, &self.lower, &self.assign);
-        Err(Error::unsupported("subscripts"))
+        Ok(make_row(self.ty, fields))
     }
 }
 
@@ -188,6 +230,7 @@ pub(crate) struct ConvertRowProg {
     pub arg: Prog,
     /// For each field of the result, the number of the input's, and its type.
     pub fields: Vec<(Option<usize>, Oid)>,
+    pub ty: Oid,
 }
 
 impl ConvertRowProg {
@@ -197,7 +240,7 @@ impl ConvertRowProg {
             return Ok(Datum::Null);
         }
         let old = row_fields(&row)?;
-        let fields: Vec<_> = self
+        let fields = self
             .fields
             .iter()
             .map(|(from, ty)| {
@@ -205,7 +248,7 @@ impl ConvertRowProg {
                 (*ty, value)
             })
             .collect();
-        make_row(&fields)
+        Ok(make_row(self.ty, fields))
     }
 }
 
@@ -246,7 +289,7 @@ pub(crate) fn whole_row(c: &mut ExprCompiler, ty: Oid, columns: &[(i16, usize)])
         let field = types.get(*attno as usize - 1).copied().unwrap_or(oid::TEXT);
         args.push(Prog::column(*column, field, c.phys(field)?));
     }
-    c.node(Kind::WholeRow(Box::new(RowProg { args })), ty, (false, true))
+    c.node(Kind::WholeRow(Box::new(RowProg { args, ty })), ty, (false, true))
 }
 
 /// Types of the fields of a composite type; empty for RECORD.
@@ -274,7 +317,7 @@ pub(crate) fn compile(c: &mut ExprCompiler, e: &Expr, map: &VarMap) -> Result<Pr
         Expr::Row(r) => {
             let args = c.list(&r.args, map)?;
             let volatile = flags(&args).0;
-            c.node(Kind::Row(Box::new(RowProg { args })), r.ty, (volatile, true))
+            c.node(Kind::Row(Box::new(RowProg { args, ty: r.ty })), r.ty, (volatile, true))
         }
         Expr::RowCompare { op, ops, families, collations, left, right } => {
             let mut columns = Vec::new();
@@ -300,27 +343,13 @@ pub(crate) fn compile(c: &mut ExprCompiler, e: &Expr, map: &VarMap) -> Result<Pr
             let volatile = arg.volatile || flags(&progs).0;
             let at = fields.iter().map(|f| (*f as usize).saturating_sub(1));
             let values = at.zip(progs).collect();
-            let prog = FieldStoreProg { arg, values, types: field_types(c, *ty)? };
+            let prog = FieldStoreProg { arg, values, types: field_types(c, *ty)?, ty: *ty };
             c.node(Kind::FieldStore(Box::new(prog)), *ty, (volatile, true))
         }
-        Expr::Subscript(s) => compile_subscript(c, s, map),
+        Expr::Subscript(s) => super::subscript::compile(c, s, map),
         Expr::ConvertRowtype { arg, ty, .. } => compile_convert(c, arg, *ty, map),
         _ => Err(Error::internal("not a composite expression")),
     }
-}
-
-fn compile_subscript(c: &mut ExprCompiler, s: &ir::SubscriptRef, map: &VarMap) -> Result<Prog> {
-    let mut bounds = |list: &[Option<Expr>]| -> Result<Vec<Option<Prog>>> {
-        list.iter().map(|e| e.as_ref().map(|e| c.expr(e, map)).transpose()).collect()
-    };
-    let (upper, lower) = (bounds(&s.upper)?, bounds(&s.lower)?);
-    let container = c.expr(&s.container, map)?;
-    let assign = s.assign.as_ref().map(|e| c.expr(e, map)).transpose()?;
-    let volatile = upper.iter().chain(&lower).flatten().chain(&assign).any(|p| p.volatile)
-        || container.volatile;
-    let element = Element::of_type(c, s.element_type)?;
-    let prog = SubscriptProg { container, element, upper, lower, assign };
-    c.node(Kind::Subscript(Box::new(prog)), s.result_type, (volatile, true))
 }
 
 fn compile_convert(c: &mut ExprCompiler, arg: &Expr, ty: Oid, map: &VarMap) -> Result<Prog> {
@@ -335,5 +364,5 @@ fn compile_convert(c: &mut ExprCompiler, arg: &Expr, ty: Oid, map: &VarMap) -> R
         .collect();
     let arg = c.expr(arg, map)?;
     let volatile = arg.volatile;
-    c.node(Kind::ConvertRow(Box::new(ConvertRowProg { arg, fields })), ty, (volatile, true))
+    c.node(Kind::ConvertRow(Box::new(ConvertRowProg { arg, fields, ty })), ty, (volatile, true))
 }

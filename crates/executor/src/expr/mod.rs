@@ -16,6 +16,7 @@ pub(crate) mod composite;
 pub(crate) mod func;
 pub(crate) mod qual;
 pub(crate) mod row;
+pub(crate) mod subscript;
 
 pub(crate) use compare::{Equality, Ordering_};
 pub(crate) use compile::{ExprCompiler, VarMap};
@@ -81,7 +82,7 @@ pub(crate) enum Kind {
     Row(Box<composite::RowProg>),
     FieldSelect(Box<composite::FieldSelectProg>),
     FieldStore(Box<composite::FieldStoreProg>),
-    Subscript(Box<composite::SubscriptProg>),
+    Subscript(Box<subscript::SubscriptProg>),
     ConvertRow(Box<composite::ConvertRowProg>),
     ViaIo(Box<coerce::ViaIo>),
     ArrayCoerce(Box<coerce::ArrayCoerceProg>),

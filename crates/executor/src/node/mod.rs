@@ -7,10 +7,14 @@
 
 pub(crate) mod agg;
 pub(crate) mod append;
+pub(crate) mod bitmap;
 pub(crate) mod cte_scan;
 pub(crate) mod function_scan;
 pub(crate) mod group;
 pub(crate) mod hash_join;
+pub(crate) mod index_keys;
+pub(crate) mod index_only_scan;
+pub(crate) mod index_scan;
 pub(crate) mod join;
 pub(crate) mod limit;
 pub(crate) mod material;
@@ -21,9 +25,12 @@ pub(crate) mod nest_loop;
 pub(crate) mod project_set;
 pub(crate) mod recursive_union;
 pub(crate) mod result;
+pub(crate) mod scan;
+pub(crate) mod seq_scan;
 pub(crate) mod set_op;
 pub(crate) mod sort;
 pub(crate) mod subquery_scan;
+pub(crate) mod tid_scan;
 pub(crate) mod unique;
 pub(crate) mod values_scan;
 pub(crate) mod window_agg;
@@ -51,6 +58,11 @@ pub(crate) trait Node: Send {
 pub(crate) trait NodeSpec: Send + Sync {
     /// The state of a new run.
     fn start(self: Arc<Self>, run: &mut Run) -> Result<Box<dyn Node>>;
+
+    /// Itself, if it is an index scan: for the short path of point queries.
+    fn as_index_scan(&self) -> Option<&index_scan::IndexScanSpec> {
+        None
+    }
 }
 
 /// A compiled node with what its parent needs to know.

@@ -1,0 +1,58 @@
+//! What the session does around changes of rows: triggers and foreign keys.
+
+use base::{Error, Oid, Result, Tid};
+use catalog::RelationDesc;
+use ir::CmdType;
+use types::Datum;
+
+/// One row that changes, or has changed.
+pub struct RowChange<'a> {
+    /// The table.
+    pub rel: &'a RelationDesc,
+    /// Insert, update or delete.
+    pub command: CmdType,
+    /// The old version's place and columns; None for an insertion.
+    pub old: Option<(Tid, &'a [Datum])>,
+    /// The new version's place (once it has one) and columns; None for a deletion.
+    pub new: Option<(Option<Tid>, &'a [Datum])>,
+    /// Columns that the statement assigns to, for an update.
+    pub assigned: &'a [i16],
+}
+
+/// Called around changes of rows of tables that have triggers or foreign keys.
+pub trait Hooks {
+    /// Before the first row of a statement (also if there is none).
+    fn before_statement(&self, rel: &RelationDesc, command: CmdType) -> Result<()> {
+        let _ = (rel, command);
+        Ok(())
+    }
+
+    /// After the last row of a statement.
+    fn after_statement(&self, rel: &RelationDesc, command: CmdType) -> Result<()> {
+        let _ = (rel, command);
+        Ok(())
+    }
+
+    /// Before a row changes: None leaves it alone, else the new version (for a deletion the value
+    /// does not matter).
+    fn before_row(&self, change: &RowChange<'_>) -> Result<Option<Vec<Datum>>> {
+        Ok(Some(change.new.map(|(_, v)| v.to_vec()).unwrap_or_default()))
+    }
+
+    /// After a row has changed: queues triggers and foreign key checks.
+    fn after_row(&self, change: &RowChange<'_>) -> Result<()> {
+        let _ = change;
+        Ok(())
+    }
+
+    /// A row may violate a unique constraint that is checked later.
+    fn defer_unique(&self, rel: &RelationDesc, index: Oid, tid: Tid) -> Result<()> {
+        let _ = (rel, index, tid);
+        Err(Error::unsupported("a deferrable unique constraint"))
+    }
+}
+
+/// No triggers and no foreign keys.
+pub struct NoHooks;
+
+impl Hooks for NoHooks {}

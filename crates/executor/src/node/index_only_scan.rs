@@ -1,0 +1,245 @@
+//! IndexOnlyScan: columns of an index; the table is visited only where a page is not known to be
+//! visible to all.
+
+use super::index_keys::IndexKeys;
+use super::index_scan::{count_search, direction, find_index};
+use super::scan::{TABLE_OID, TableScan, start_stand_in};
+use super::{Node, NodeSpec};
+use crate::batch::{builders, take};
+use crate::compile::PlanCompiler;
+use crate::expr::compile::{SpaceColumns, VarSpace};
+use crate::expr::{Prog, Qual, RowInput, VarMap};
+use crate::output::{Output, Pump};
+use crate::run::Run;
+use access::heap::{Found, Viewer, vm};
+use access::index::{AllVisible, Direction, IndexRel, IndexScan as Scan, ScanOptions};
+use base::{BlockNo, Error, Result};
+use ir::{Expr, Plan};
+use std::sync::Arc;
+use types::{BATCH_ROWS, Batch, ColumnBuilder, Datum, PhysType};
+
+struct Spec {
+    /// The table, for what stands in for it.
+    table: Arc<TableScan>,
+    index: Arc<IndexRel>,
+    keys: IndexKeys,
+    direction: Direction,
+    phys: Vec<PhysType>,
+    output: Output,
+    /// Programs for the index's columns over a row of the table, for a stand-in row.
+    from_table: Option<(Vec<Prog>, Qual)>,
+}
+
+struct IndexOnlyNode {
+    spec: Arc<Spec>,
+    scan: Option<Box<dyn Scan>>,
+    stale: bool,
+    done: bool,
+    builders: Vec<ColumnBuilder>,
+    values: Vec<Datum>,
+    pump: Pump,
+}
+
+pub(crate) fn compile(
+    c: &mut PlanCompiler,
+    plan: &Plan,
+    scan: &ir::IndexOnlyScan,
+) -> Result<Arc<dyn NodeSpec>> {
+    if !scan.order_by.is_empty() {
+        return Err(Error::unsupported("ordering operators of indexes"));
+    }
+    // The node's own columns are of the index; what stands in reads the whole table row.
+    let bare = Plan { target: Vec::new(), qual: Vec::new(), ..plan.clone() };
+    let mut table = TableScan::compile(c, &bare, scan.scanrel, &[])?;
+    let at = find_index(&table, scan.index)?;
+    let desc = Arc::clone(&table.rel.indexes[at]);
+    let keys = IndexKeys::compile(c, &desc, &scan.index_qual)?;
+    let count = desc.tuple.natts();
+    let phys: Vec<PhysType> = desc.tuple.attrs.iter().map(|a| a.phys).collect();
+    let mut map = VarMap::default().and(ir::INDEX_VAR, 0, count);
+    map.spaces.push(VarSpace {
+        varno: scan.scanrel,
+        returning: ir::ReturningKind::Default,
+        columns: SpaceColumns::Map(vec![(TABLE_OID, count)]),
+    });
+    let output = c.output(plan, &map)?;
+    let mut from_table = None;
+    if c.may_recheck() {
+        let natts = table.rel.tuple.natts();
+        let exprs: Vec<Expr> = scan.index_target.iter().map(|t| t.expr.clone()).collect();
+        let whole = VarMap::default().and(scan.scanrel, 0, natts);
+        let progs = c.ec.list(&exprs, &whole)?;
+        from_table = Some((progs, c.ec.qual(&scan.recheck_qual, &map)?));
+    }
+    table.id = plan.id;
+    Ok(Arc::new(Spec {
+        index: Arc::clone(&table.open.indexes[at]),
+        table: Arc::new(table),
+        keys,
+        direction: direction(scan.direction),
+        phys,
+        output,
+        from_table,
+    }))
+}
+
+impl NodeSpec for Spec {
+    fn start(self: Arc<Self>, run: &mut Run) -> Result<Box<dyn Node>> {
+        let table = Arc::clone(&self.table);
+        let standing_in = table.stand_in(run).is_some();
+        if standing_in {
+            return Ok(Box::new(StandIn { spec: self, done: false, pump: Pump::default() }));
+        }
+        start_stand_in(&table, run, |_| {
+            let builders = builders(&self.phys, 0);
+            Ok(Box::new(IndexOnlyNode {
+                spec: self,
+                scan: None,
+                stale: true,
+                done: false,
+                builders,
+                values: Vec::new(),
+                pump: Pump::default(),
+            }))
+        })
+    }
+}
+
+impl IndexOnlyNode {
+    fn begin(&mut self, run: &mut Run) -> Result<()> {
+        let keys = self.spec.keys.eval(run)?;
+        count_search(run, self.spec.table.id);
+        match &mut self.scan {
+            Some(scan) => scan.rescan(keys)?,
+            none => {
+                let index = &self.spec.index;
+                let heap = Arc::clone(self.spec.table.heap());
+                let all_visible: AllVisible = Arc::new(move |block: BlockNo| {
+                    heap.visibility(block).is_ok_and(|bits| bits & vm::ALL_VISIBLE != 0)
+                });
+                let options = ScanOptions { want_values: true, all_visible: Some(all_visible) };
+                let storage = run.cx.storage()?;
+                *none = Some(index.am().begin_scan(storage, index, keys, options)?);
+            }
+        }
+        self.stale = false;
+        Ok(())
+    }
+
+    fn read(&mut self, run: &mut Run, most: usize) -> Result<Option<Batch>> {
+        if self.done {
+            return Ok(None);
+        }
+        if self.stale {
+            self.begin(run)?;
+        }
+        let spec = Arc::clone(&self.spec);
+        let Some(scan) = &mut self.scan else { return Ok(None) };
+        let snapshot = Arc::clone(&run.snapshot);
+        let viewer = Viewer::mvcc(run.cx.storage()?, &snapshot);
+        let (mut rows, mut fetches) = (0, 0);
+        while rows < most {
+            let Some(tid) = scan.next(spec.direction)? else {
+                self.done = true;
+                break;
+            };
+            if !scan.all_visible() {
+                fetches += 1;
+                match spec.table.heap().exists(tid, &viewer)? {
+                    Found::Row(_) => {}
+                    Found::DeadToAll => {
+                        scan.kill();
+                        continue;
+                    }
+                    Found::None => continue,
+                }
+            }
+            scan.values(&mut self.values)?;
+            for (b, v) in self.builders.iter_mut().zip(&self.values) {
+                b.push_ref(v);
+            }
+            rows += 1;
+            if spec.keys.unique {
+                self.done = true;
+                break;
+            }
+        }
+        if let Some(all) = &mut run.instrumentation {
+            all.node(spec.table.id).add("Heap Fetches", fetches);
+        }
+        if rows == 0 {
+            return Ok(None);
+        }
+        let mut batch = take(rows, &mut self.builders);
+        add_table_oid(&spec, &mut batch);
+        Ok(Some(batch))
+    }
+}
+
+fn add_table_oid(spec: &Spec, batch: &mut Batch) {
+    let oids = types::ColumnData::U32(vec![spec.table.rel.oid.0; batch.len]);
+    batch.columns.push(Arc::new(types::Column::new(oids)));
+}
+
+impl Node for IndexOnlyNode {
+    fn next(&mut self, run: &mut Run, demand: usize) -> Result<Option<Batch>> {
+        let most = match self.spec.output.qual.is_empty() {
+            true => demand.min(BATCH_ROWS),
+            false => demand.clamp(64, BATCH_ROWS),
+        };
+        let mut pump = std::mem::take(&mut self.pump);
+        let spec = Arc::clone(&self.spec);
+        let result = pump.pull(run, demand, &spec.output, |run| self.read(run, most));
+        self.pump = pump;
+        result
+    }
+
+    fn rescan(&mut self, _run: &mut Run, _changed: &[u32]) -> Result<()> {
+        self.stale = true;
+        self.done = false;
+        self.pump.clear();
+        Ok(())
+    }
+}
+
+/// Gives the index's columns of the row that stands in for the table.
+struct StandIn {
+    spec: Arc<Spec>,
+    done: bool,
+    pump: Pump,
+}
+
+impl StandIn {
+    fn row(spec: &Spec, run: &mut Run) -> Result<Option<Batch>> {
+        let Some((progs, recheck)) = &spec.from_table else { return Ok(None) };
+        let rows = run.recheck.as_ref().map(|r| &r.rows);
+        let found = rows.and_then(|r| r.iter().find(|r| r.rti == spec.table.rti));
+        let Some(values) = found.and_then(|r| r.values.clone()) else { return Ok(None) };
+        let mut columns = builders(&spec.phys, 1);
+        for (b, prog) in columns.iter_mut().zip(progs) {
+            b.push(prog.eval(run, RowInput::Row(&values))?);
+        }
+        let mut batch = crate::batch::finish(1, columns);
+        add_table_oid(spec, &mut batch);
+        recheck.filter(run, &mut batch)?;
+        Ok((batch.rows() > 0).then_some(batch))
+    }
+}
+
+impl Node for StandIn {
+    fn next(&mut self, run: &mut Run, demand: usize) -> Result<Option<Batch>> {
+        let (spec, done) = (&self.spec, &mut self.done);
+        self.pump.pull(run, demand, &spec.output, |run| {
+            if std::mem::replace(done, true) {
+                return Ok(None);
+            }
+            StandIn::row(spec, run)
+        })
+    }
+
+    fn rescan(&mut self, _run: &mut Run, _changed: &[u32]) -> Result<()> {
+        self.done = false;
+        self.pump.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,186 @@
+//! IndexScan: rows of a table in the order of an index.
+
+use super::index_keys::IndexKeys;
+use super::scan::{TableScan, start_stand_in};
+use super::{Node, NodeSpec};
+use crate::batch::take;
+use crate::compile::PlanCompiler;
+use crate::output::Pump;
+use crate::run::Run;
+use access::heap::{Decoder, Found, Viewer};
+use access::index::{Direction, IndexRel, IndexScan as Scan, ScanOptions};
+use base::{Error, Oid, Result};
+use ir::{Plan, ScanDirection};
+use std::sync::Arc;
+use types::{BATCH_ROWS, Batch, ColumnBuilder};
+
+/// Rows to read at once when there are conditions on them.
+const READ_AHEAD: usize = 64;
+
+pub(crate) struct IndexScanSpec {
+    pub table: Arc<TableScan>,
+    pub index: Arc<IndexRel>,
+    pub keys: IndexKeys,
+    pub direction: Direction,
+    pub decoder: Arc<Decoder>,
+}
+
+struct IndexScanNode {
+    spec: Arc<IndexScanSpec>,
+    scan: Option<Box<dyn Scan>>,
+    /// The keys are to be evaluated before the next row.
+    stale: bool,
+    done: bool,
+    builders: Vec<ColumnBuilder>,
+    pump: Pump,
+}
+
+/// An index of a scanned table, opened.
+pub(crate) fn find_index(table: &TableScan, index: Oid) -> Result<usize> {
+    table
+        .rel
+        .indexes
+        .iter()
+        .position(|i| i.oid == index)
+        .ok_or_else(|| Error::internal(format!("index {index} is not the table's")))
+}
+
+pub(crate) fn direction(d: ScanDirection) -> Direction {
+    match d {
+        ScanDirection::Forward => Direction::Forward,
+        ScanDirection::Backward => Direction::Backward,
+    }
+}
+
+pub(crate) fn compile(
+    c: &mut PlanCompiler,
+    plan: &Plan,
+    scan: &ir::IndexScan,
+) -> Result<Arc<dyn NodeSpec>> {
+    if !scan.order_by.is_empty() {
+        return Err(Error::unsupported("ordering operators of indexes"));
+    }
+    let table = TableScan::compile(c, plan, scan.scanrel, &scan.index_qual_orig)?;
+    let at = find_index(&table, scan.index)?;
+    let keys = IndexKeys::compile(c, &table.rel.indexes[at], &scan.index_qual)?;
+    let decoder = Arc::new(Decoder::new(Arc::clone(&table.heap().desc), &table.attrs));
+    Ok(Arc::new(IndexScanSpec {
+        index: Arc::clone(&table.open.indexes[at]),
+        table: Arc::new(table),
+        keys,
+        direction: direction(scan.direction),
+        decoder,
+    }))
+}
+
+impl NodeSpec for IndexScanSpec {
+    fn start(self: Arc<Self>, run: &mut Run) -> Result<Box<dyn Node>> {
+        let table = Arc::clone(&self.table);
+        start_stand_in(&table, run, |_| {
+            let builders = self.decoder.builders();
+            Ok(Box::new(IndexScanNode {
+                spec: self,
+                scan: None,
+                stale: true,
+                done: false,
+                builders,
+                pump: Pump::default(),
+            }))
+        })
+    }
+
+    fn as_index_scan(&self) -> Option<&IndexScanSpec> {
+        Some(self)
+    }
+}
+
+/// Counts one more search of an index.
+pub(crate) fn count_search(run: &mut Run, id: u32) {
+    if let Some(all) = &mut run.instrumentation {
+        all.node(id).add("Index Searches", 1);
+    }
+}
+
+impl IndexScanNode {
+    fn begin(&mut self, run: &mut Run) -> Result<()> {
+        let keys = self.spec.keys.eval(run)?;
+        count_search(run, self.spec.table.id);
+        match &mut self.scan {
+            Some(scan) => scan.rescan(keys)?,
+            none => {
+                let index = &self.spec.index;
+                let storage = run.cx.storage()?;
+                let options = ScanOptions::default();
+                *none = Some(index.am().begin_scan(storage, index, keys, options)?);
+            }
+        }
+        self.stale = false;
+        Ok(())
+    }
+
+    /// The next rows, at most `most`, as the input of the programs.
+    fn read(&mut self, run: &mut Run, most: usize) -> Result<Option<Batch>> {
+        if self.done {
+            return Ok(None);
+        }
+        if self.stale {
+            self.begin(run)?;
+        }
+        let spec = Arc::clone(&self.spec);
+        let Some(scan) = &mut self.scan else { return Ok(None) };
+        let table = &spec.table;
+        let snapshot = Arc::clone(&run.snapshot);
+        let viewer = Viewer::mvcc(run.cx.storage()?, &snapshot);
+        let (mut tids, mut system, mut rows) = (Vec::new(), Vec::new(), 0);
+        while rows < most {
+            let Some(tid) = scan.next(spec.direction)? else {
+                self.done = true;
+                break;
+            };
+            match table.heap().fetch_columns(tid, &viewer, &spec.decoder, &mut self.builders)? {
+                Found::Row(at) => {
+                    rows += 1;
+                    if table.wants_tids() {
+                        tids.push(at);
+                    }
+                    if table.wants_system() {
+                        system.push(table.heap().system_columns(at)?);
+                    }
+                    if spec.keys.unique {
+                        self.done = true;
+                        break;
+                    }
+                }
+                Found::DeadToAll => scan.kill(),
+                Found::None => {}
+            }
+        }
+        if rows == 0 {
+            return Ok(None);
+        }
+        let mut batch = take(rows, &mut self.builders);
+        table.add_system(&mut batch, &tids, &system);
+        Ok(Some(batch))
+    }
+}
+
+impl Node for IndexScanNode {
+    fn next(&mut self, run: &mut Run, demand: usize) -> Result<Option<Batch>> {
+        let most = match self.spec.table.output.qual.is_empty() {
+            true => demand.min(BATCH_ROWS),
+            false => demand.clamp(READ_AHEAD, BATCH_ROWS),
+        };
+        let mut pump = std::mem::take(&mut self.pump);
+        let table = Arc::clone(&self.spec.table);
+        let result = pump.pull(run, demand, &table.output, |run| self.read(run, most));
+        self.pump = pump;
+        result
+    }
+
+    fn rescan(&mut self, _run: &mut Run, _changed: &[u32]) -> Result<()> {
+        self.stale = true;
+        self.done = false;
+        self.pump.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,244 @@
+//! What the scans of tables share: which columns are needed and where they lie in the input of the
+//! node's programs, system columns, and the row that stands in for the table while a changed row
+//! is checked again.
+
+use super::Node;
+use crate::batch::{builders, finish};
+use crate::compile::PlanCompiler;
+use crate::expr::compile::{SpaceColumns, VarSpace};
+use crate::expr::{Qual, VarMap};
+use crate::output::{Output, Pump};
+use crate::run::Run;
+use access::heap::{HeapRel, SystemColumns};
+use base::{Error, Oid, Result, Tid};
+use catalog::{OpenRelation, RelationDesc};
+use ir::{Expr, Plan, RteKind};
+use std::sync::Arc;
+use types::{Batch, ColumnBuilder, Datum, PhysType};
+
+/// `ctid`
+pub(crate) const CTID: i16 = -1;
+/// `tableoid`
+pub(crate) const TABLE_OID: i16 = -6;
+
+/// A table as one scan of it needs it. The programs' input is the needed columns in the order of
+/// the table, then the system columns.
+pub(crate) struct TableScan {
+    pub id: u32,
+    pub rti: u32,
+    pub rel: Arc<RelationDesc>,
+    pub open: Arc<OpenRelation>,
+    /// Positions of the needed columns, ascending.
+    pub attrs: Vec<usize>,
+    /// Numbers of the needed system columns.
+    pub system: Vec<i16>,
+    pub phys: Vec<PhysType>,
+    pub output: Output,
+    /// Conditions that the scan itself guarantees, for rows that come another way.
+    pub recheck: Qual,
+}
+
+/// The bytes of a `tid` value.
+pub(crate) fn tid_datum(tid: Tid) -> Datum {
+    Datum::Bytes(types::Blob::new(&tid_bytes(tid)))
+}
+
+#[inline]
+pub(crate) fn tid_bytes(tid: Tid) -> [u8; 6] {
+    let b = tid.block.0.to_le_bytes();
+    let o = tid.offset.to_le_bytes();
+    [b[0], b[1], b[2], b[3], o[0], o[1]]
+}
+
+/// The place that a `tid` value names.
+#[inline]
+pub(crate) fn datum_tid(value: &Datum) -> Option<Tid> {
+    match value.as_bytes() {
+        [a, b, c, d, e, f] => {
+            let block = u32::from_le_bytes([*a, *b, *c, *d]);
+            Some(Tid::new(block, u16::from_le_bytes([*e, *f])))
+        }
+        _ => None,
+    }
+}
+
+/// The relation that a range-table entry is.
+pub(crate) fn relation_of(
+    c: &PlanCompiler,
+    rti: u32,
+) -> Result<(Arc<RelationDesc>, Arc<OpenRelation>)> {
+    let RteKind::Relation { relid, .. } = &c.stmt.rtable[rti as usize - 1].kind else {
+        return Err(Error::internal("a scan of something that is no table"));
+    };
+    let rel = c.ec.catalog.relation(*relid)?;
+    let open = Arc::clone(rel.open(c.storage()?, c.ec.catalog)?);
+    Ok((rel, open))
+}
+
+/// Attribute numbers of an entry's columns in an expression.
+fn collect(e: &Expr, rti: u32, out: &mut Vec<i16>) {
+    ir::walk::each(e, &mut |e| {
+        if let Expr::Var(v) = e
+            && v.varno == rti
+        {
+            out.push(v.attno);
+        }
+    });
+}
+
+impl TableScan {
+    /// The scan of a node; `guaranteed` are conditions that it satisfies by itself.
+    pub fn compile(
+        c: &mut PlanCompiler,
+        plan: &Plan,
+        rti: u32,
+        guaranteed: &[Expr],
+    ) -> Result<TableScan> {
+        let (rel, open) = relation_of(c, rti)?;
+        let guaranteed = if c.may_recheck() { guaranteed } else { &[] };
+        let mut used = Vec::new();
+        for e in plan.target.iter().map(|t| &t.expr).chain(&plan.qual).chain(guaranteed) {
+            collect(e, rti, &mut used);
+        }
+        if used.contains(&0) {
+            used.extend(1..=rel.tuple.natts() as i16);
+        }
+        used.sort_unstable();
+        used.dedup();
+        let attrs: Vec<usize> = used.iter().filter(|a| **a > 0).map(|a| *a as usize - 1).collect();
+        let system: Vec<i16> = used.iter().copied().filter(|a| *a < 0).collect();
+        let mut places = Vec::new();
+        let mut phys = Vec::new();
+        for (i, a) in attrs.iter().enumerate() {
+            places.push((*a as i16 + 1, i));
+            phys.push(rel.tuple.attrs[*a].phys);
+        }
+        for (i, s) in system.iter().enumerate() {
+            places.push((*s, attrs.len() + i));
+            phys.push(if *s == CTID { PhysType::Bytes } else { PhysType::U32 });
+        }
+        let mut map = VarMap::default();
+        map.spaces.push(VarSpace {
+            varno: rti,
+            returning: ir::ReturningKind::Default,
+            columns: SpaceColumns::Map(places),
+        });
+        let output = c.output(plan, &map)?;
+        let recheck = c.ec.qual(guaranteed, &map)?;
+        Ok(TableScan { id: plan.id, rti, rel, open, attrs, system, phys, output, recheck })
+    }
+
+    pub fn heap(&self) -> &Arc<HeapRel> {
+        &self.open.heap
+    }
+
+    /// Whether more than places and the table's OID is asked for.
+    pub fn wants_system(&self) -> bool {
+        self.system.iter().any(|s| *s != CTID && *s != TABLE_OID)
+    }
+
+    pub fn wants_tids(&self) -> bool {
+        self.system.contains(&CTID)
+    }
+
+    /// Adds the system columns to a batch of the needed columns.
+    pub fn add_system(&self, batch: &mut Batch, tids: &[Tid], system: &[SystemColumns]) {
+        for number in &self.system {
+            let phys = if *number == CTID { PhysType::Bytes } else { PhysType::U32 };
+            let mut b = ColumnBuilder::with_capacity(phys, batch.len);
+            for i in 0..batch.len {
+                match *number {
+                    CTID => b.push_bytes(&tid_bytes(tids[i])),
+                    other => b.push_u32(system_value(other, self.rel.oid, system.get(i))),
+                }
+            }
+            batch.columns.push(Arc::new(b.finish()));
+        }
+    }
+
+    /// The node that gives the stand-in row, if there is one for this table.
+    pub fn stand_in(self: &Arc<Self>, run: &Run) -> Option<Box<dyn Node>> {
+        let recheck = run.recheck.as_ref()?;
+        recheck.rows.iter().any(|r| r.rti == self.rti).then(|| {
+            let pump = Pump::default();
+            Box::new(StandIn { spec: Arc::clone(self), done: false, pump }) as Box<dyn Node>
+        })
+    }
+}
+
+fn system_value(number: i16, table: Oid, system: Option<&SystemColumns>) -> u32 {
+    let s = system.copied().unwrap_or_default();
+    match number {
+        -2 => s.xmin.0 as u32,
+        -3 | -5 => s.cid.0,
+        -4 => s.xmax.0 as u32,
+        TABLE_OID => table.0,
+        _ => 0,
+    }
+}
+
+/// A row that stands in for a table while a plan is run again for it.
+pub(crate) struct StandInRow {
+    pub rti: u32,
+    pub tid: Tid,
+    /// All columns; None if the table's side of the join was without a row.
+    pub values: Option<Vec<Datum>>,
+}
+
+/// What is checked again.
+pub(crate) struct Recheck {
+    pub rows: Vec<StandInRow>,
+}
+
+struct StandIn {
+    spec: Arc<TableScan>,
+    done: bool,
+    pump: Pump,
+}
+
+impl StandIn {
+    fn row(spec: &TableScan, run: &Run) -> Option<Batch> {
+        let row = run.recheck.as_ref()?.rows.iter().find(|r| r.rti == spec.rti)?;
+        let values = row.values.as_ref()?;
+        let phys = &spec.phys[..spec.attrs.len()];
+        let mut columns = builders(phys, 1);
+        for (b, a) in columns.iter_mut().zip(&spec.attrs) {
+            b.push_ref(&values[*a]);
+        }
+        let mut batch = finish(1, columns);
+        spec.add_system(&mut batch, &[row.tid], &[]);
+        Some(batch)
+    }
+}
+
+impl Node for StandIn {
+    fn next(&mut self, run: &mut Run, demand: usize) -> Result<Option<Batch>> {
+        let (spec, done) = (&self.spec, &mut self.done);
+        self.pump.pull(run, demand, &spec.output, |run| {
+            if std::mem::replace(done, true) {
+                return Ok(None);
+            }
+            let Some(mut batch) = StandIn::row(spec, run) else { return Ok(None) };
+            spec.recheck.filter(run, &mut batch)?;
+            Ok((batch.rows() > 0).then_some(batch))
+        })
+    }
+
+    fn rescan(&mut self, _run: &mut Run, _changed: &[u32]) -> Result<()> {
+        self.done = false;
+        self.pump.clear();
+        Ok(())
+    }
+}
+
+/// Used by specs whose only part is a table scan.
+pub(crate) fn start_stand_in(
+    spec: &Arc<TableScan>,
+    run: &mut Run,
+    otherwise: impl FnOnce(&mut Run) -> Result<Box<dyn Node>>,
+) -> Result<Box<dyn Node>> {
+    match spec.stand_in(run) {
+        Some(node) => Ok(node),
+        None => otherwise(run),
+    }
+}

@@ -1,0 +1,111 @@
+//! SeqScan: all rows of a table, page after page, with the conditions applied to typed columns.
+
+use super::scan::{TableScan, start_stand_in};
+use super::{Node, NodeSpec};
+use crate::compile::PlanCompiler;
+use crate::output::Pump;
+use crate::run::Run;
+use access::heap::{HeapScan, ScanOptions, ScanSource};
+use base::Result;
+use ir::Plan;
+use std::sync::Arc;
+use types::{BATCH_ROWS, Batch};
+
+struct SeqScanSpec {
+    table: Arc<TableScan>,
+}
+
+struct SeqScanNode {
+    table: Arc<TableScan>,
+    scan: Option<HeapScan>,
+    done: bool,
+    pump: Pump,
+}
+
+pub(crate) fn compile(
+    c: &mut PlanCompiler,
+    plan: &Plan,
+    scan: &ir::SeqScan,
+) -> Result<Arc<dyn NodeSpec>> {
+    let table = Arc::new(TableScan::compile(c, plan, scan.scanrel, &[])?);
+    Ok(Arc::new(SeqScanSpec { table }))
+}
+
+impl NodeSpec for SeqScanSpec {
+    fn start(self: Arc<Self>, run: &mut Run) -> Result<Box<dyn Node>> {
+        start_stand_in(&self.table, run, |_| {
+            let table = Arc::clone(&self.table);
+            Ok(Box::new(SeqScanNode { table, scan: None, done: false, pump: Pump::default() }))
+        })
+    }
+}
+
+/// What the heap is to deliver for a scan.
+pub(crate) fn options(table: &TableScan) -> ScanOptions {
+    ScanOptions {
+        columns: table.attrs.clone(),
+        tids: table.wants_tids(),
+        system: table.wants_system(),
+        ..ScanOptions::default()
+    }
+}
+
+/// The next rows of a heap scan as the input of the table's programs.
+pub(crate) fn next_rows(
+    table: &TableScan,
+    scan: &mut HeapScan,
+    most: usize,
+) -> Result<Option<Batch>> {
+    let mut batch = Batch::default();
+    if !scan.next_batch(&mut batch, most)? {
+        return Ok(None);
+    }
+    if !table.system.is_empty() {
+        table.add_system(&mut batch, scan.tids(), scan.system());
+    }
+    Ok(Some(batch))
+}
+
+/// How many rows to read when `demand` are wanted.
+pub(crate) fn read_ahead(table: &TableScan, demand: usize) -> usize {
+    match table.output.qual.is_empty() {
+        true => demand.min(BATCH_ROWS),
+        false => (demand.saturating_mul(4)).clamp(64, BATCH_ROWS),
+    }
+}
+
+impl Node for SeqScanNode {
+    fn next(&mut self, run: &mut Run, demand: usize) -> Result<Option<Batch>> {
+        if self.done {
+            return Ok(None);
+        }
+        let table = &self.table;
+        let scan = match &mut self.scan {
+            Some(scan) => scan,
+            none => none.insert(HeapScan::new(
+                table.heap(),
+                &run.snapshot,
+                ScanSource::All,
+                options(table),
+            )?),
+        };
+        let most = read_ahead(table, demand);
+        let batch = self.pump.pull(run, demand, &table.output, |run| {
+            run.check_interrupts()?;
+            next_rows(table, scan, most)
+        })?;
+        if batch.is_none() {
+            // Gives the pages back at once.
+            self.scan = None;
+            self.done = true;
+        }
+        Ok(batch)
+    }
+
+    fn rescan(&mut self, _run: &mut Run, _changed: &[u32]) -> Result<()> {
+        self.scan = None;
+        self.done = false;
+        self.pump.clear();
+        Ok(())
+    }
+}
