@@ -1,0 +1,51 @@
+//! The text tests under `tests/`, against a server of their own.
+
+use testkit::{Cluster, files_below, isolation, slt, workspace_root};
+
+#[test]
+fn sqllogictest_files() {
+    let mut cluster = Cluster::start(&[]).expect("a cluster");
+    let mut differences = Vec::new();
+    let files = files_below(&workspace_root().join("tests/slt"), "slt");
+    assert!(!files.is_empty(), "no files");
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a readable file");
+        let name = file.file_name().and_then(|n| n.to_str()).unwrap_or_default().to_string();
+        // Each file has a database of its own.
+        let mut control = cluster.connect().expect("a connection");
+        control.query("DROP DATABASE IF EXISTS slt").expect("an answer");
+        control.execute("CREATE DATABASE slt TEMPLATE template0").expect("a database");
+        let client = testkit::Client::connect(cluster.port(), "postgres", "slt");
+        let mut client = client.expect("a connection");
+        match slt::run(&mut client, &name, &text) {
+            Ok(d) => differences.extend(d),
+            Err(e) => differences.push(format!("{name}: {e}")),
+        }
+    }
+    differences.extend(cluster.unexpected_errors());
+    cluster.stop().expect("a clean stop");
+    assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+}
+
+#[test]
+fn isolation_specs() {
+    let mut cluster = Cluster::start(&[]).expect("a cluster");
+    let mut differences = Vec::new();
+    let files = files_below(&workspace_root().join("tests/isolation"), "spec");
+    assert!(!files.is_empty(), "no files");
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a readable file");
+        let name = file.file_name().and_then(|n| n.to_str()).unwrap_or_default().to_string();
+        let spec = isolation::parse(&text);
+        match isolation::run(&|| cluster.connect(), &spec) {
+            Ok(got) if got.trim() == spec.output.trim() => {}
+            Ok(got) => {
+                differences.push(format!("{name}\n--- expected\n{}\n--- got\n{got}", spec.output));
+            }
+            Err(e) => differences.push(format!("{name}: {e}")),
+        }
+    }
+    differences.extend(cluster.unexpected_errors());
+    cluster.stop().expect("a clean stop");
+    assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+}
