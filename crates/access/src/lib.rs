@@ -32,6 +32,11 @@ impl Storage {
         self.txn.horizon().lsn
     }
 
+    /// As [`Storage::horizon`], computed a moment ago: for what happens all the time.
+    pub fn recent_horizon(&self) -> Lsn {
+        self.txn.horizon_cached().lsn
+    }
+
     /// A position that no snapshot is older than, perhaps a little behind [`Storage::horizon`].
     pub fn oldest_visible_lsn(&self) -> Lsn {
         // The B-tree's tests have no transactions that could hold it up.

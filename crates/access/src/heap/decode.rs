@@ -109,19 +109,21 @@ impl Decoder {
         &self.needed
     }
 
+    /// True if some needed column may be stored out of line in some row.
+    pub fn has_varlena(&self) -> bool {
+        self.varlena
+    }
+
     /// True if some value of this tuple might have to be fetched from elsewhere.
     #[inline]
     pub fn may_fetch(&self, t: Tuple<'_>) -> bool {
         self.varlena && t.mask() & page::HAS_EXTERNAL != 0
     }
 
-    /// True if the quick way can read this tuple: nothing needed, nor before it, is NULL.
-    #[inline]
-    fn is_plain(&self, t: Tuple<'_>) -> bool {
-        if t.natts() < self.natts {
-            return false;
-        }
-        let Some(bits) = t.bitmap() else { return true };
+    /// True if the quick way can read a tuple with nulls: nothing needed, nor before it, is one.
+    #[cold]
+    fn nulls_are_behind(&self, page: &Bytes, off: u16) -> bool {
+        let Some(bits) = page::tuple(page, off).and_then(Tuple::bitmap) else { return false };
         let full = self.natts / 8;
         let rest = self.natts % 8;
         let rest_mask = (1u8 << rest) - 1;
@@ -144,17 +146,13 @@ impl Decoder {
         let mut rows: [RowAt; page::MAX_TUPLES] = [(0, 0); page::MAX_TUPLES];
         let mut n = 0;
         for &off in offsets.iter().take(page::MAX_TUPLES) {
-            let page::Line::Normal { at, len } = page::line(page, off) else {
-                return Err(broken());
-            };
-            let t = page.get(at as usize..at as usize + len as usize).and_then(Tuple::new);
-            let t = t.ok_or_else(broken)?;
-            let start = at as usize + t.hoff();
-            let size = len as usize - t.hoff();
-            if !self.is_plain(t) || size < self.fixed_end {
+            let o = page::outline(page, off).ok_or_else(broken)?;
+            let plain = (o.natts as usize) >= self.natts && o.size as usize >= self.fixed_end;
+            let nulls = o.mask & page::HAS_NULL != 0;
+            if !plain || (nulls && !self.nulls_are_behind(page, off)) {
                 return self.slowly(page, offsets, builders, fetcher);
             }
-            rows[n] = (start as u32, size as u32);
+            rows[n] = (o.start, o.size);
             n += 1;
         }
         let rows = &rows[..n];

@@ -6,11 +6,13 @@ use super::prune::Fate;
 use super::rel::HeapRel;
 use super::scan::{SystemColumns, set_hints, system_columns};
 use super::visibility::{Chain, Hints, PageFacts, Sight, Undertaker, Viewer};
+use super::vm;
 use crate::ExecTxn;
-use crate::index::{RowProbe, RowState};
+use crate::index::{AllVisible, RowProbe, RowState};
 use base::{Fork, Lsn, Result, Tid, Xid};
 use buffer::PageRef;
 use std::collections::HashSet;
+use std::sync::Arc;
 use txn::Sees;
 use types::tuple::deform;
 use types::{ColumnBuilder, Datum, NoDetoast};
@@ -73,7 +75,7 @@ impl HeapRel {
         if page::line(bytes, tid.offset) == page::Line::Dead {
             return Ok(true);
         }
-        let mut keeper = Undertaker::new(&self.storage, self.storage.horizon());
+        let mut keeper = Undertaker::new(&self.storage, self.storage.recent_horizon());
         let mut walk = Chain::new(tid.block, tid.offset);
         let mut any = false;
         while let Some((_, t)) = walk.next(bytes) {
@@ -155,6 +157,13 @@ impl HeapRel {
         let latched = self.files.read_shared(Fork::Main, tid.block)?;
         let facts = PageFacts::of(&latched);
         Ok(system_columns(&latched, tid.offset, &facts))
+    }
+
+    /// What index-only scans ask: whether all rows of a page are visible to all.
+    pub fn all_visible_test(self: &Arc<Self>) -> AllVisible {
+        let rel = Arc::clone(self);
+        // What cannot be read is not known to be visible; the fetch that follows tells why.
+        Arc::new(move |block| rel.visibility(block).unwrap_or(0) & vm::ALL_VISIBLE != 0)
     }
 
     /// What unique checks ask; see [`crate::index::RowProbe`].

@@ -1,7 +1,9 @@
 //! The heap: rows with their versions in slotted pages. README.md draws the bytes and has the
 //! rules of concurrency.
 
+mod build;
 pub mod change;
+mod check;
 pub mod decode;
 mod fetch;
 mod locks;
@@ -18,6 +20,7 @@ mod vacuum;
 mod visibility;
 pub mod vm;
 
+pub use build::{BuildRow, BuildScan};
 pub use decode::Decoder;
 pub use fetch::{Found, HeapProbe};
 pub use modify::{IndexUpdates, Outcome, UpdateOptions};

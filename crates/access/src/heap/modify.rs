@@ -55,6 +55,9 @@ pub struct UpdateOptions<'a> {
     pub wait: Wait,
 }
 
+/// See [`HeapRel::clear_two`].
+type Cleared = (Option<PageMut<'static>>, Option<PageMut<'static>>, bool);
+
 /// The latch of the tuple's page, and that of another.
 type Latches<'p> = (PageMut<'p>, Option<PageMut<'p>>);
 
@@ -301,7 +304,7 @@ impl HeapRel {
         let outcome = match elsewhere {
             None => {
                 if page::free_space(&page) < need {
-                    self.prune(&mut page, false, false)?;
+                    self.make_room(&mut page)?;
                 }
                 if page::free_space(&page) < need {
                     page::change_flags(&mut page, page::PAGE_FULL, 0);
@@ -395,18 +398,7 @@ impl HeapRel {
         target: &mut PageMut<'_>,
     ) -> Result<Outcome> {
         let init = start_page(target, u.xid);
-        // One page of the map can speak of both.
-        let same_map = vm::map_block(page.block()) == vm::map_block(target.block());
-        let both = same_map && page::all_visible(page) && page::all_visible(target);
-        let mut new_cleared = self.clear_visible(target)?;
-        let mut old_cleared = None;
-        match &mut new_cleared {
-            Some(map) if both => {
-                vm::set(map, page.block(), 0);
-                page::change_flags(page, 0, page::ALL_VISIBLE);
-            }
-            _ => old_cleared = self.clear_visible(page)?,
-        }
+        let (mut new_cleared, mut old_cleared, both) = self.clear_two(page, target)?;
         let off = page::next_offset(target);
         let tid = Tid { block: target.block(), offset: off };
         self.stamp(&mut u.row, target, u.xid, u.x, tid)?;
@@ -436,6 +428,29 @@ impl HeapRel {
         let main = head.encode();
         log_change(&self.storage, Rmgr::Heap, record::UPDATE, u.xid, &main, &mut touched);
         Ok(Outcome::Done(tid, IndexUpdates::All))
+    }
+
+    /// Takes the all-visible marks of two pages away: gives the map's pages for the new and the
+    /// old version's, and whether one speaks of both (it is the first then).
+    fn clear_two(&self, page: &mut PageMut<'_>, target: &mut PageMut<'_>) -> Result<Cleared> {
+        let (old_map, new_map) = (vm::map_block(page.block()), vm::map_block(target.block()));
+        if old_map == new_map && page::all_visible(page) && page::all_visible(target) {
+            let mut map = self.clear_visible(target)?;
+            if let Some(map) = &mut map {
+                vm::set(map, page.block(), 0);
+            }
+            page::change_flags(page, 0, page::ALL_VISIBLE);
+            let both = map.is_some();
+            return Ok((map, None, both));
+        }
+        // In the order of their numbers, so that two updates cannot wait for each other.
+        if old_map <= new_map {
+            let old = self.clear_visible(page)?;
+            Ok((self.clear_visible(target)?, old, false))
+        } else {
+            let new = self.clear_visible(target)?;
+            Ok((new, self.clear_visible(page)?, false))
+        }
     }
 
     /// Deletes the row at `tid`. `moved` says that it goes on in another partition.

@@ -384,6 +384,52 @@ pub fn tuple(page: &Bytes, off: u16) -> Option<Tuple<'_>> {
     }
 }
 
+/// Where a tuple's values are, and what a quick reader must know of it.
+#[derive(Clone, Copy)]
+pub struct Outline {
+    /// Offset of the data in the page.
+    pub start: u32,
+    /// Bytes of data.
+    pub size: u32,
+    /// Number of attributes.
+    pub natts: u16,
+    /// The first flag word.
+    pub mask: u16,
+}
+
+/// The outline of the normal tuple at line pointer `off`. As [`tuple`], with fewer steps.
+#[inline]
+pub fn outline(page: &Bytes, off: u16) -> Option<Outline> {
+    let words = page.get(HEADER_SIZE + (off as usize).wrapping_sub(1) * LINE_SIZE..)?;
+    let w = u32::from_le_bytes(*words.first_chunk()?);
+    let (at, len) = ((w & 0x7FFF) as usize, (w >> 17) as usize);
+    // offset of ctid, both flag words, data offset, first byte of the bitmap
+    let head = u64::from_le_bytes(*page.get(at + T_OFFSET..)?.first_chunk()?);
+    let hoff = (head >> 48) as u8 as usize;
+    let sound = (w >> 15) & 3 == 1 && hoff >= MIN_HOFF && hoff <= len && at + len <= PAGE_SIZE;
+    sound.then_some(Outline {
+        start: (at + hoff) as u32,
+        size: (len - hoff) as u32,
+        natts: (head >> 16) as u16 & NATTS_MASK,
+        mask: (head >> 32) as u16,
+    })
+}
+
+/// Appends the offsets of all normal line pointers to `out`.
+pub fn normal_offsets(page: &Bytes, out: &mut Vec<u16>) {
+    let n = (max_offset(page) as usize).min(MAX_TUPLES);
+    let old = out.len();
+    out.resize(old + n, 0);
+    let lines = page[HEADER_SIZE..HEADER_SIZE + n * LINE_SIZE].as_chunks::<LINE_SIZE>().0;
+    let mut found = old;
+    for (i, word) in lines.iter().enumerate() {
+        // Written in any case, kept only if the line pointer is normal: no branch to mispredict.
+        out[found] = i as u16 + 1;
+        found += ((u32::from_le_bytes(*word) >> 15) & 3 == 1) as usize;
+    }
+    out.truncate(found);
+}
+
 /// The bytes of tuple `off`, to change.
 #[inline]
 pub fn tuple_mut(page: &mut Bytes, off: u16) -> Option<TupleMut<'_>> {

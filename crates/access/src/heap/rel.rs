@@ -508,26 +508,45 @@ impl HeapRel {
 
     /// Prunes a page that a reader came to, if it seems worth it and nobody else is there.
     pub fn prune_if_worthwhile(&self, pin: &Pin, clock: &mut PruneClock) -> Result<()> {
-        let worthwhile = {
+        {
             let page = pin.read();
-            let hint = page::prune_hint(&page);
-            if hint == 0 || page::is_new(&page) {
+            if page::prune_hint(&page) == 0 || page::is_new(&page) {
                 return Ok(());
             }
             let least = self.spare_bytes().max(base::PAGE_SIZE / 10);
             let full = page::flags(&page) & page::PAGE_FULL != 0;
-            (full || page::exact_free(&page) < least)
-                .then(|| page::decode_xid(page::xid_base(&page), hint))
-        };
-        let Some(oldest) = worthwhile else { return Ok(()) };
-        let horizon = *clock.horizon.get_or_insert_with(|| self.storage.horizon());
-        match self.storage.txn.status(oldest)? {
-            txn::XidStatus::InProgress => return Ok(()),
-            txn::XidStatus::Committed(lsn) if lsn > horizon => return Ok(()),
-            _ => {}
+            if !full && page::exact_free(&page) >= least {
+                return Ok(());
+            }
+            let horizon = *clock.horizon.get_or_insert_with(|| self.storage.recent_horizon());
+            if !self.is_prunable(&page, horizon)? {
+                return Ok(());
+            }
         }
         if let Some(mut page) = pin.try_write() {
             self.prune(&mut page, false, false)?;
+        }
+        Ok(())
+    }
+
+    /// True if the oldest deleter that the page's hint names is done for all.
+    fn is_prunable(&self, page: &page::Bytes, horizon: base::Lsn) -> Result<bool> {
+        let hint = page::prune_hint(page);
+        if hint == 0 {
+            return Ok(false);
+        }
+        let oldest = page::decode_xid(page::xid_base(page), hint);
+        Ok(match self.storage.txn.status(oldest)? {
+            txn::XidStatus::InProgress => false,
+            txn::XidStatus::Committed(lsn) => lsn <= horizon,
+            txn::XidStatus::Aborted => true,
+        })
+    }
+
+    /// Makes room for a new version in a latched page, if something can go.
+    pub(super) fn make_room(&self, page: &mut PageMut<'_>) -> Result<()> {
+        if self.is_prunable(page, self.storage.recent_horizon())? {
+            self.prune(page, false, false)?;
         }
         Ok(())
     }
@@ -539,7 +558,9 @@ impl HeapRel {
         freeze: bool,
         no_indexes: bool,
     ) -> Result<page::PrunePlan> {
-        let horizon = self.storage.horizon();
+        // Freezing for want of room for an id must go as far as it can.
+        let storage = &self.storage;
+        let horizon = if freeze { storage.horizon() } else { storage.recent_horizon() };
         self.prune_below(page, horizon, freeze, no_indexes)
     }
 

@@ -337,7 +337,7 @@ impl HeapScan {
             return Ok(());
         }
         let far = |off: &u16| page::tuple(bytes, *off).is_some_and(|t| self.decoder.may_fetch(t));
-        if offsets.iter().any(far) {
+        if self.decoder.has_varlena() && offsets.iter().any(far) {
             // Values stored apart are fetched without the latch, from a copy of the page.
             let copy: Box<Bytes> = Box::new(*bytes);
             drop(latched);
@@ -358,8 +358,7 @@ pub fn visible_offsets(
 ) -> Result<()> {
     let n = page::max_offset(bytes).min(page::MAX_TUPLES as u16);
     if page::all_visible(bytes) {
-        let normal = |off: &u16| matches!(page::line(bytes, *off), page::Line::Normal { .. });
-        offsets.extend((1..=n).filter(normal));
+        page::normal_offsets(bytes, offsets);
         return Ok(());
     }
     for off in 1..=n {

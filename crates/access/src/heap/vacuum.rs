@@ -196,10 +196,15 @@ impl Vacuum<'_, '_> {
         self.report.pages = all.0;
         let blocks = self.blocks_to_scan(all)?;
         self.report.scanned = blocks.len() as u32;
-        if blocks.last().is_none_or(|&b| b.0 + 1 < all.0) {
-            // The last page was skipped, so it holds rows.
-            self.nonempty_end = all.0;
+        // What was skipped holds rows.
+        let mut expected = all.0;
+        for b in blocks.iter().rev() {
+            if b.0 + 1 != expected {
+                break;
+            }
+            expected = b.0;
         }
+        self.nonempty_end = expected;
         let mut stream = rel.stream(Fork::Main, Box::new(blocks.into_iter()))?;
         while let Some(pin) = stream.next()? {
             let block = pin.block();

@@ -93,6 +93,13 @@ fn hot_chain_is_found_and_pruned() {
         assert_eq!(rel.fetch(root, &viewer, &mut out).unwrap(), Found::Row(tid));
         assert_eq!(out, row(1, 2000, "hot"));
     });
+    // An index that is built now names the root.
+    s.run(|x| {
+        let mut build = BuildScan::new(&rel, x.snapshot).unwrap();
+        let row = build.next_row().unwrap().unwrap();
+        assert_eq!((row.tid, row.version, row.live), (root, tid, true));
+        assert_eq!(build.next_row().unwrap(), None);
+    });
     // A key change leaves the chain and the page's promise.
     let (_, indexes) = s.run(|x| done(rel.update(x, tid, &row(2, 0, "x"), plain()).unwrap()));
     assert_eq!(indexes, IndexUpdates::All);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::sequence::{Sequence, SequenceOptions, SequenceRedo, SequenceRow};
-use base::{BlockNo, Lsn};
+use base::{BlockNo, Fork, Lsn};
 use txn::Wait;
 use wal::{ReadOutcome, Record, Redo, Rmgr};
 

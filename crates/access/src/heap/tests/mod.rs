@@ -7,7 +7,7 @@ mod many;
 
 use super::*;
 use crate::{ExecTxn, Storage};
-use base::{Fork, Oid, RelFile, Tid};
+use base::{Oid, RelFile, Tid};
 use os::Disk;
 use std::sync::Arc;
 use txn::{Backend, CommitData, Interrupts, Isolation, Snapshot, Txn};
@@ -99,14 +99,8 @@ pub fn rows(rel: &Arc<HeapRel>, snapshot: &Snapshot) -> Vec<(Tid, Vec<Datum>)> {
 
 /// Checks every page.
 pub fn check(rel: &HeapRel) {
-    for b in 0..rel.nblocks().unwrap().0 {
-        let page = rel.files.read_shared(Fork::Main, base::BlockNo(b)).unwrap();
-        if let Err(e) = page::check(&page) {
-            panic!("page {b}: {e}");
-        }
-        let bits = rel.visibility(base::BlockNo(b)).unwrap();
-        assert!(bits == 0 || page::all_visible(&page), "map says all-visible, page {b} not");
-    }
+    let wrong = rel.check().unwrap();
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 pub fn vacuum(rel: &HeapRel) -> VacuumReport {
