@@ -22,7 +22,7 @@ const DOORS: &[(&str, &[&str])] = &[
 ];
 /// Crates that may hold `unsafe`.
 const UNSAFE_CRATES: &[&str] =
-    &["os", "types", "buffer", "txn", "access", "server", "wal", "tools"];
+    &["os", "types", "buffer", "txn", "access", "server", "wal", "tools", "bench", "testkit"];
 
 /// The folder of the workspace.
 pub fn workspace_root() -> PathBuf {
