@@ -169,6 +169,8 @@ impl PlanCompiler<'_> {
             PlanNode::WorkTableScan(s) => node::recursive_union::compile_scan(self, plan, s),
             PlanNode::SetOp(s) => node::set_op::compile(self, plan, s),
             PlanNode::WindowAgg(w) => node::window_agg::compile(self, plan, w),
+            PlanNode::ModifyTable(m) => node::modify::compile(self, plan, m),
+            PlanNode::LockRows(l) => node::lock_rows::compile(self, plan, l),
             PlanNode::SeqScan(s) => node::seq_scan::compile(self, plan, s),
             PlanNode::IndexScan(s) => node::index_scan::compile(self, plan, s),
             PlanNode::IndexOnlyScan(s) => node::index_only_scan::compile(self, plan, s),

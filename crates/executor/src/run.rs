@@ -84,7 +84,7 @@ pub(crate) enum CaseValue {
 }
 
 /// An exec param.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct ExecSlot {
     pub value: Datum,
     /// Index of the init plan that has to run before the value is there.
@@ -199,6 +199,16 @@ impl<'a> Run<'a> {
         let slot = &mut self.exec[id as usize];
         slot.value = value;
         slot.pending = None;
+    }
+
+    /// The exec params as they are.
+    pub fn save_exec(&self) -> Vec<ExecSlot> {
+        self.exec.clone()
+    }
+
+    /// Makes the exec params what they were.
+    pub fn restore_exec(&mut self, saved: Vec<ExecSlot>) {
+        self.exec = saved;
     }
 
     /// The params that change with `changed`: those, and what init plans make of them. Such init

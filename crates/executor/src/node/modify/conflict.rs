@@ -1,0 +1,177 @@
+//! INSERT ... ON CONFLICT.
+//!
+//! First the arbiter indexes are asked for a live row with the key. If there is none the row is
+//! inserted, and its entries go to the arbiters first: should one of them find a conflict after
+//! all, the row is taken back and everything begins anew.
+
+use super::insert::{finish, prepare};
+use super::recheck::{fetch_any, serialization_failure};
+use super::update::{Attempt, update_row};
+use super::{Done, ModifySpec, ResultRel, TargetProg};
+use crate::compile::PlanCompiler;
+use crate::expr::{Prog, RowInput, VarMap};
+use crate::run::Run;
+use access::ExecTxn;
+use access::heap::{Found, Outcome, Sight, Viewer};
+use base::{Error, Oid, Result, Tid, err};
+use ir::{CheckOptionKind, ConflictAction, PlanOnConflict};
+use txn::{RowStrength, Wait};
+use types::Datum;
+
+pub(super) struct ConflictProg {
+    action: ConflictAction,
+    /// Indexes whose conflicts are meant; all unique ones if none is named.
+    arbiters: Vec<Oid>,
+    set: Vec<(usize, Prog)>,
+    set_numbers: Vec<i16>,
+    where_: Option<Prog>,
+}
+
+impl ConflictProg {
+    pub fn compile(
+        c: &mut PlanCompiler,
+        o: &PlanOnConflict,
+        rel: &ResultRel,
+    ) -> Result<ConflictProg> {
+        let natts = rel.natts();
+        // The input: the existing row, then the row that was to be inserted.
+        let map = VarMap::default().and(rel.rti, 0, natts).and(ir::INNER_VAR, natts, natts);
+        let map = map.and(o.excluded_rtindex, natts, natts);
+        let mut set = Vec::new();
+        for (t, n) in o.set.iter().filter(|t| !t.junk).zip(&o.set_columns) {
+            set.push((*n as usize - 1, c.ec.expr(&t.expr, &map)?));
+        }
+        let where_ = o.where_.as_ref().map(|e| c.ec.expr(e, &map)).transpose()?;
+        let unique = rel.indexes.iter().filter(|i| i.desc.is_unique && i.desc.is_immediate);
+        let arbiters = match o.arbiters.is_empty() {
+            true => unique.map(|i| i.desc.oid).collect(),
+            false => o.arbiters.clone(),
+        };
+        let set_numbers = o.set_columns.clone();
+        Ok(ConflictProg { action: o.action, arbiters, set, set_numbers, where_ })
+    }
+}
+
+/// The row that has the new one's key in an arbiter index.
+fn find(
+    run: &mut Run,
+    x: &ExecTxn<'_>,
+    rel: &ResultRel,
+    conflict: &ConflictProg,
+    row: &[Datum],
+) -> Result<Option<Tid>> {
+    for index in rel.indexes.iter().filter(|i| conflict.arbiters.contains(&i.desc.oid)) {
+        if !index.wants(run, row)? {
+            continue;
+        }
+        let values = index.values(run, row)?;
+        let storage = run.cx.storage()?;
+        let mut probe = rel.heap().probe(x);
+        let am = index.rel.am();
+        let found = am.find_conflict(storage, &index.rel, &values, Tid::INVALID, &mut probe)?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+pub(super) fn insert(
+    spec: &ModifySpec,
+    run: &mut Run,
+    x: &ExecTxn<'_>,
+    target: &TargetProg,
+    conflict: &ConflictProg,
+    row: Vec<Datum>,
+) -> Result<Option<Done>> {
+    let _ = spec;
+    let Some(row) = prepare(run, target, row)? else { return Ok(None) };
+    let rel = &target.rel;
+    loop {
+        run.check_interrupts()?;
+        if let Some(root) = find(run, x, rel, conflict, &row)? {
+            match on_conflict(run, x, target, conflict, root, &row)? {
+                Resolved::Done(done) => return Ok(done),
+                Resolved::Retry => continue,
+            }
+        }
+        let tid = rel.heap().insert(x, &row)?;
+        if rel.insert_entries(run, x, &row, tid, &conflict.arbiters)?.is_some() {
+            rel.heap().take_back(x, tid)?;
+            continue;
+        }
+        return finish(run, target, tid, row).map(Some);
+    }
+}
+
+enum Resolved {
+    Done(Option<Done>),
+    /// The conflicting row is gone or another one.
+    Retry,
+}
+
+fn on_conflict(
+    run: &mut Run,
+    x: &ExecTxn<'_>,
+    target: &TargetProg,
+    conflict: &ConflictProg,
+    root: Tid,
+    row: &[Datum],
+) -> Result<Resolved> {
+    let heap = target.rel.heap();
+    let keeps = x.txn.isolation().keeps_snapshot();
+    let mut scratch = Vec::new();
+    if conflict.action == ConflictAction::Nothing {
+        let viewer = Viewer::mvcc(run.cx.storage()?, x.snapshot);
+        if keeps && !matches!(heap.fetch(root, &viewer, &mut scratch)?, Found::Row(_)) {
+            return Err(serialization_failure("update"));
+        }
+        return Ok(Resolved::Done(None));
+    }
+    // The index names the beginning of the chain of versions.
+    let viewer = Viewer::new(run.cx.storage()?, Sight::Now(x.snapshot));
+    let Found::Row(tid) = heap.fetch(root, &viewer, &mut scratch)? else {
+        return Ok(Resolved::Retry);
+    };
+    match heap.lock_row(x, tid, RowStrength::NoKeyUpdate, Wait::Block)? {
+        Outcome::Done(..) => {}
+        Outcome::Updated(_) | Outcome::Deleted | Outcome::Moved => {
+            if keeps {
+                return Err(serialization_failure("update"));
+            }
+            return Ok(Resolved::Retry);
+        }
+        Outcome::Invisible | Outcome::SelfModified(_) => {
+            return Err(err!(
+                CARDINALITY_VIOLATION,
+                "ON CONFLICT DO UPDATE command cannot affect row a second time"
+            )
+            .hint(
+                "Ensure that no rows proposed for insertion within the same command have \
+                 duplicate constrained values.",
+            ));
+        }
+        Outcome::WouldBlock => return Err(Error::internal("a blocking lock did not block")),
+    }
+    let old = fetch_any(run, heap, tid)?;
+    let visible = Viewer::mvcc(run.cx.storage()?, x.snapshot);
+    if keeps && !heap.fetch_version(tid, &visible, &mut scratch)? {
+        return Err(serialization_failure("update"));
+    }
+    let input: Vec<Datum> = old.iter().chain(row).cloned().collect();
+    if let Some(w) = &conflict.where_
+        && !w.is_true(run, RowInput::Row(&input))?
+    {
+        return Ok(Resolved::Done(None));
+    }
+    target.check_options(run, &old, &[CheckOptionKind::RlsConflict])?;
+    let mut new = old.clone();
+    for (column, prog) in &conflict.set {
+        new[*column] = prog.eval(run, RowInput::Row(&input))?;
+    }
+    match update_row(run, x, target, tid, old, new, &conflict.set_numbers)? {
+        Attempt::Done(done) => Ok(Resolved::Done(Some(done))),
+        Attempt::Skip => Ok(Resolved::Done(None)),
+        Attempt::Changed(_) => Ok(Resolved::Retry),
+    }
+}

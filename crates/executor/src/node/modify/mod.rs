@@ -1,0 +1,365 @@
+//! ModifyTable: INSERT, UPDATE, DELETE and MERGE.
+//!
+//! Each row of the child is one row to change. RETURNING reads an input of the new row, the old
+//! row, the child's columns, and then the places of both and the table's OID.
+
+mod conflict;
+mod delete;
+mod insert;
+mod merge;
+pub(crate) mod recheck;
+mod rel;
+mod returning;
+mod update;
+
+pub(crate) use rel::{ResultRel, stored};
+
+use super::{Child, Node, NodeSpec};
+use crate::batch::Collector;
+use crate::compile::PlanCompiler;
+use crate::expr::{Prog, RowInput, VarMap};
+use crate::run::Run;
+use access::ExecTxn;
+use access::heap::AttrSet;
+use base::{Error, Result, Tid, err};
+use conflict::ConflictProg;
+use ir::{CheckOptionKind, CmdType, Plan};
+use merge::MergeProg;
+use recheck::{MarkProg, junk};
+use returning::Returning;
+use std::sync::Arc;
+use types::{BATCH_ROWS, Batch, Datum, PhysType};
+
+/// A condition that rows written through a view, or under row security, must satisfy.
+struct CheckOption {
+    kind: CheckOptionKind,
+    relation: String,
+    policy: Option<String>,
+    prog: Prog,
+}
+
+/// One table of the statement.
+struct TargetProg {
+    rel: ResultRel,
+    /// Positions of the assigned columns, in the order of the child's columns.
+    assigned: Vec<usize>,
+    /// The same as attribute numbers.
+    assigned_numbers: Vec<i16>,
+    /// Columns that keep their values.
+    unchanged: AttrSet,
+    /// An update assigns all columns: the old row is not needed.
+    assigns_all: bool,
+    returning: Option<Returning>,
+    options: Vec<CheckOption>,
+}
+
+pub(crate) struct ModifySpec {
+    operation: CmdType,
+    can_set_tag: bool,
+    child: Child,
+    targets: Vec<TargetProg>,
+    /// Junk columns of the child's rows.
+    ctid: Option<usize>,
+    table_oid: Option<usize>,
+    marks: Vec<MarkProg>,
+    conflict: Option<ConflictProg>,
+    merge: Option<MergeProg>,
+    phys: Vec<PhysType>,
+}
+
+struct ModifyNode {
+    spec: Arc<ModifySpec>,
+    child: Box<dyn Node>,
+    rest: Option<(Batch, usize)>,
+    begun: bool,
+    done: bool,
+}
+
+/// A change that was made.
+struct Done {
+    old: Option<(Tid, Vec<Datum>)>,
+    new: Option<(Tid, Vec<Datum>)>,
+}
+
+pub(crate) fn compile(
+    c: &mut PlanCompiler,
+    plan: &Plan,
+    m: &ir::ModifyTable,
+) -> Result<Arc<dyn NodeSpec>> {
+    let child = c.outer(plan)?;
+    let target = plan.outer.as_ref().map(|p| p.target.clone()).unwrap_or_default();
+    let mut targets = Vec::new();
+    for t in &m.targets {
+        targets.push(TargetProg::compile(c, m, t, &child)?);
+    }
+    let marks =
+        m.row_marks.iter().map(|r| MarkProg::compile(c, r, &target)).collect::<Result<_>>()?;
+    let conflict = match (&m.on_conflict, targets.first()) {
+        (Some(o), Some(t)) => Some(ConflictProg::compile(c, o, &t.rel)?),
+        _ => None,
+    };
+    let merge = match (m.operation, targets.first()) {
+        (CmdType::Merge, Some(t)) => Some(MergeProg::compile(c, &m.targets[0], &t.rel, &child)?),
+        _ => None,
+    };
+    let mut phys = Vec::new();
+    for t in &plan.target {
+        phys.push(c.ec.phys(t.expr.ty())?);
+    }
+    Ok(Arc::new(ModifySpec {
+        operation: m.operation,
+        can_set_tag: m.can_set_tag,
+        child,
+        targets,
+        ctid: junk(&target, "ctid"),
+        table_oid: junk(&target, "tableoid"),
+        marks,
+        conflict,
+        merge,
+        phys,
+    }))
+}
+
+impl TargetProg {
+    fn compile(
+        c: &mut PlanCompiler,
+        m: &ir::ModifyTable,
+        t: &ir::ModifyTarget,
+        child: &Child,
+    ) -> Result<TargetProg> {
+        let rel = ResultRel::compile(c, t.rtindex)?;
+        let natts = rel.natts();
+        let assigned: Vec<usize> = t.update_columns.iter().map(|n| *n as usize - 1).collect();
+        let generated = |i: usize| rel.rel.tuple.attrs[i].generated == b's';
+        let unchanged: AttrSet =
+            (0..natts).filter(|i| !assigned.contains(i) && !generated(*i)).collect();
+        let live = |i: &usize| !rel.rel.tuple.attrs[*i].dropped;
+        let assigns_all = (0..natts).filter(live).all(|i| assigned.contains(&i));
+        let returning = match t.returning.is_empty() {
+            true => None,
+            false => Some(Returning::compile(c, m.operation, t, natts, child)?),
+        };
+        let map = VarMap::default().and(t.rtindex, 0, natts);
+        let mut options = Vec::new();
+        for o in &t.with_check_options {
+            options.push(CheckOption {
+                kind: o.kind,
+                relation: o.relation.clone(),
+                policy: o.policy.clone(),
+                prog: c.ec.expr(&o.qual, &map)?,
+            });
+        }
+        let assigned_numbers = t.update_columns.clone();
+        Ok(TargetProg {
+            rel,
+            assigned,
+            assigned_numbers,
+            unchanged,
+            assigns_all,
+            returning,
+            options,
+        })
+    }
+
+    /// Checks the conditions of these kinds for a new row.
+    fn check_options(&self, run: &mut Run, row: &[Datum], kinds: &[CheckOptionKind]) -> Result<()> {
+        for o in self.options.iter().filter(|o| kinds.contains(&o.kind)) {
+            let ok = o.prog.eval(run, RowInput::Row(row))?;
+            let violated = match o.kind {
+                CheckOptionKind::View => matches!(ok, Datum::Bool(false)),
+                _ => !ok.as_bool(),
+            };
+            if violated {
+                return Err(self.option_violation(run, row, o));
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn option_violation(&self, run: &Run, row: &[Datum], o: &CheckOption) -> Error {
+        let name = &o.relation;
+        if o.kind == CheckOptionKind::View {
+            return err!(
+                WITH_CHECK_OPTION_VIOLATION,
+                "new row violates check option for view \"{name}\""
+            )
+            .detail(self.rel.failing_row(run, row));
+        }
+        let existing = matches!(o.kind, CheckOptionKind::RlsConflict);
+        let message = match (&o.policy, existing) {
+            (Some(p), true) => format!(
+                "new row violates row-level security policy \"{p}\" (USING expression) for table \
+                 \"{name}\""
+            ),
+            (None, true) => format!(
+                "new row violates row-level security policy (USING expression) for table \"{name}\""
+            ),
+            (Some(p), false) => {
+                format!("new row violates row-level security policy \"{p}\" for table \"{name}\"")
+            }
+            (None, false) => {
+                format!("new row violates row-level security policy for table \"{name}\"")
+            }
+        };
+        err!(INSUFFICIENT_PRIVILEGE, "{message}")
+    }
+}
+
+impl NodeSpec for ModifySpec {
+    fn start(self: Arc<Self>, run: &mut Run) -> Result<Box<dyn Node>> {
+        let child = self.child.start(run)?;
+        Ok(Box::new(ModifyNode { spec: self, child, rest: None, begun: false, done: false }))
+    }
+}
+
+impl ModifySpec {
+    fn statement_hooks(&self, run: &mut Run, before: bool) -> Result<()> {
+        for t in self.targets.iter().filter(|t| t.rel.hooked) {
+            let hooks = run.cx.hooks;
+            match before {
+                true => hooks.before_statement(&t.rel.rel, self.operation)?,
+                false => hooks.after_statement(&t.rel.rel, self.operation)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Which table a child's row is of.
+    fn target_of(&self, row: &[Datum]) -> Result<&TargetProg> {
+        if self.targets.len() == 1 {
+            return Ok(&self.targets[0]);
+        }
+        let oid = self.table_oid.map(|c| row[c].as_oid()).unwrap_or_default();
+        self.targets
+            .iter()
+            .find(|t| t.rel.rel.oid == oid)
+            .ok_or_else(|| Error::internal(format!("table {oid} is not among the targets")))
+    }
+
+    /// Makes the change that one row of the child asks for.
+    fn change(&self, run: &mut Run, row: Vec<Datum>) -> Result<Option<(Done, Vec<Datum>)>> {
+        let x = exec_txn(run)?;
+        let x = x.borrow();
+        match self.operation {
+            CmdType::Insert => insert::insert(self, run, &x, &self.targets[0], row),
+            CmdType::Merge => merge::merge(self, run, &x, row),
+            CmdType::Update | CmdType::Delete => {
+                let target = self.target_of(&row)?;
+                let tid = self.ctid.and_then(|c| super::scan::datum_tid(&row[c]));
+                let tid = tid.ok_or_else(|| Error::internal("ctid is NULL"))?;
+                match self.operation {
+                    CmdType::Update => update::update(self, run, &x, target, tid, row),
+                    _ => delete::delete(self, run, &x, target, tid, row),
+                }
+            }
+            _ => Err(Error::internal("a statement that changes nothing")),
+        }
+    }
+}
+
+/// The transaction and snapshot of a run, held so that the run can be used meanwhile.
+struct HeldTxn<'a> {
+    txn: &'a Arc<txn::Txn>,
+    snapshot: Arc<txn::Snapshot>,
+}
+
+impl HeldTxn<'_> {
+    fn borrow(&self) -> ExecTxn<'_> {
+        ExecTxn { txn: self.txn, snapshot: &self.snapshot }
+    }
+}
+
+fn exec_txn<'a>(run: &Run<'a>) -> Result<HeldTxn<'a>> {
+    Ok(HeldTxn { txn: run.cx.txn()?, snapshot: Arc::clone(&run.snapshot) })
+}
+
+impl ModifyNode {
+    /// The next row of the child.
+    fn next_row(&mut self, run: &mut Run, demand: usize) -> Result<Option<Vec<Datum>>> {
+        if self.rest.is_none() {
+            self.rest = self.child.next(run, demand.min(BATCH_ROWS))?.map(|b| (b, 0));
+        }
+        let Some((batch, n)) = &mut self.rest else { return Ok(None) };
+        let row = batch.row(batch.position(*n));
+        *n += 1;
+        if *n >= batch.rows() {
+            self.rest = None;
+        }
+        Ok(Some(row))
+    }
+
+    fn begin(&mut self, run: &mut Run) -> Result<()> {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.spec.statement_hooks(run, true)?;
+        }
+        Ok(())
+    }
+
+    /// Makes all changes; nothing is returned.
+    fn run_silently(&mut self, run: &mut Run) -> Result<()> {
+        let spec = Arc::clone(&self.spec);
+        let bulk = spec.operation == CmdType::Insert
+            && spec.conflict.is_none()
+            && !spec.targets[0].rel.hooked;
+        while let Some(batch) = self.child.next(run, BATCH_ROWS)? {
+            run.check_interrupts()?;
+            if bulk && batch.rows() > 1 {
+                let made = insert::insert_many(run, &spec.targets[0], &batch)?;
+                run.processed += if spec.can_set_tag { made } else { 0 };
+                continue;
+            }
+            for n in 0..batch.rows() {
+                let row = batch.row(batch.position(n));
+                if spec.change(run, row)?.is_some() && spec.can_set_tag {
+                    run.processed += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, run: &mut Run) -> Result<()> {
+        self.done = true;
+        let spec = Arc::clone(&self.spec);
+        spec.statement_hooks(run, false)
+    }
+}
+
+impl Node for ModifyNode {
+    fn next(&mut self, run: &mut Run, demand: usize) -> Result<Option<Batch>> {
+        if self.done {
+            return Ok(None);
+        }
+        self.begin(run)?;
+        let spec = Arc::clone(&self.spec);
+        if spec.targets.iter().all(|t| t.returning.is_none()) {
+            self.run_silently(run)?;
+            self.finish(run)?;
+            return Ok(None);
+        }
+        let mut out = Collector::new(&spec.phys);
+        while out.rows() < demand.min(BATCH_ROWS) {
+            let Some(row) = self.next_row(run, demand)? else {
+                self.finish(run)?;
+                break;
+            };
+            let target = match spec.operation {
+                CmdType::Insert | CmdType::Merge => &spec.targets[0],
+                _ => spec.target_of(&row)?,
+            };
+            let Some((done, row)) = spec.change(run, row)? else { continue };
+            if spec.can_set_tag {
+                run.processed += 1;
+            }
+            if let Some(r) = &target.returning {
+                out.push_values(&r.row(run, &target.rel, &done, &row)?);
+            }
+        }
+        Ok(out.take())
+    }
+
+    fn rescan(&mut self, _run: &mut Run, _changed: &[u32]) -> Result<()> {
+        Err(Error::internal("a statement that changes rows cannot start over"))
+    }
+}

@@ -1,0 +1,318 @@
+//! A table that rows are written to: its constraints, generated columns and indexes, compiled.
+
+use crate::compile::PlanCompiler;
+use crate::expr::{Prog, RowInput, VarMap};
+use crate::node::scan::relation_of;
+use crate::run::Run;
+use access::ExecTxn;
+use access::heap::HeapRel;
+use access::index::{IndexRel, InsertOutcome, UniqueCheck};
+use base::{Error, Oid, Result, Tid, err};
+use catalog::{IndexDesc, OpenRelation, RelationDesc};
+use std::sync::Arc;
+use types::{Datum, io};
+
+/// Where a column of an index comes from.
+enum Source {
+    Column(usize),
+    Expr(Prog),
+}
+
+/// An index to keep up.
+pub(crate) struct IndexProg {
+    pub desc: Arc<IndexDesc>,
+    pub rel: Arc<IndexRel>,
+    columns: Vec<Source>,
+    predicate: Option<Prog>,
+}
+
+/// A table that rows are written to.
+pub(crate) struct ResultRel {
+    pub rti: u32,
+    pub rel: Arc<RelationDesc>,
+    pub open: Arc<OpenRelation>,
+    not_null: Vec<usize>,
+    checks: Vec<(String, Prog)>,
+    /// Stored generated columns.
+    generated: Vec<(usize, Prog)>,
+    pub indexes: Vec<IndexProg>,
+    /// It has triggers or takes part in foreign keys.
+    pub hooked: bool,
+    pub namespace: String,
+}
+
+/// A stored expression.
+pub(crate) fn stored(text: &str) -> Result<ir::Expr> {
+    serde_json::from_str(text).map_err(|e| err!(INTERNAL_ERROR, "stored expression: {e}"))
+}
+
+impl ResultRel {
+    pub fn compile(c: &mut PlanCompiler, rti: u32) -> Result<ResultRel> {
+        let (rel, open) = relation_of(c, rti)?;
+        let natts = rel.tuple.natts();
+        let map = VarMap::default().and(1, 0, natts);
+        let attrs = rel.tuple.attrs.iter().enumerate();
+        let not_null =
+            attrs.clone().filter(|(_, a)| a.not_null && !a.dropped).map(|(i, _)| i).collect();
+        let mut checks = Vec::new();
+        for k in rel.constraints.iter().filter(|k| k.kind == b'c' && k.enforced) {
+            if let Some(text) = &k.expr {
+                checks.push((k.name.to_string(), c.ec.expr(&stored(text)?, &map)?));
+            }
+        }
+        let mut generated = Vec::new();
+        for (i, _) in attrs.filter(|(_, a)| a.generated == b's' && !a.dropped) {
+            if let Some(text) = rel.default_of(i as i16 + 1) {
+                generated.push((i, c.ec.expr(&stored(text)?, &map)?));
+            }
+        }
+        let mut indexes = Vec::new();
+        for (desc, index) in rel.indexes.iter().zip(&open.indexes) {
+            if desc.is_ready {
+                indexes.push(IndexProg::compile(c, desc, index, &map)?);
+            }
+        }
+        let hooked = !rel.triggers.is_empty()
+            || !rel.referenced_by.is_empty()
+            || rel.constraints.iter().any(|k| k.kind == b'f');
+        let namespace = c.ec.catalog.namespace(rel.namespace)?.name.to_string();
+        Ok(ResultRel { rti, rel, open, not_null, checks, generated, indexes, hooked, namespace })
+    }
+
+    pub fn heap(&self) -> &Arc<HeapRel> {
+        &self.open.heap
+    }
+
+    pub fn natts(&self) -> usize {
+        self.rel.tuple.natts()
+    }
+
+    /// Computes the stored generated columns of a new row.
+    #[inline]
+    pub fn generate(&self, run: &mut Run, row: &mut [Datum]) -> Result<()> {
+        for (i, prog) in &self.generated {
+            row[*i] = prog.eval(run, RowInput::Row(row))?;
+        }
+        Ok(())
+    }
+
+    /// NOT NULL and CHECK constraints.
+    #[inline]
+    pub fn check(&self, run: &mut Run, row: &[Datum]) -> Result<()> {
+        for i in &self.not_null {
+            if row[*i].is_null() {
+                return Err(self.null_violation(run, row, *i));
+            }
+        }
+        for (name, prog) in &self.checks {
+            if matches!(prog.eval(run, RowInput::Row(row))?, Datum::Bool(false)) {
+                let table = &self.rel.name;
+                return Err(err!(
+                    CHECK_VIOLATION,
+                    "new row for relation \"{table}\" violates check constraint \"{name}\""
+                )
+                .detail(self.failing_row(run, row))
+                .table(&*self.namespace, &*self.rel.name)
+                .constraint(name.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn null_violation(&self, run: &Run, row: &[Datum], i: usize) -> Error {
+        let (table, column) = (&self.rel.name, &self.rel.tuple.attrs[i].name);
+        err!(
+            NOT_NULL_VIOLATION,
+            "null value in column \"{column}\" of relation \"{table}\" violates not-null constraint"
+        )
+        .detail(self.failing_row(run, row))
+        .table(&*self.namespace, &**table)
+        .column(&**column)
+    }
+
+    /// `Failing row contains (...).`
+    #[cold]
+    pub fn failing_row(&self, run: &Run, row: &[Datum]) -> String {
+        let mut parts = Vec::new();
+        for (attr, value) in self.rel.tuple.attrs.iter().zip(row) {
+            if attr.dropped {
+                continue;
+            }
+            parts.push(match value {
+                _ if attr.generated == b'v' => "virtual".to_string(),
+                Datum::Null => "null".to_string(),
+                v => shorten(text_of(run, attr.type_oid, v), 64),
+            });
+        }
+        format!("Failing row contains ({}).", parts.join(", "))
+    }
+
+    /// Adds a row's entries to all indexes. `arbiters` are indexes whose conflicts are returned
+    /// rather than raised; they come first.
+    pub fn insert_entries(
+        &self,
+        run: &mut Run,
+        x: &ExecTxn<'_>,
+        row: &[Datum],
+        tid: Tid,
+        arbiters: &[Oid],
+    ) -> Result<Option<Tid>> {
+        if self.indexes.is_empty() {
+            return Ok(None);
+        }
+        for first in [true, false] {
+            for index in &self.indexes {
+                let is_arbiter = arbiters.contains(&index.desc.oid);
+                if is_arbiter != first {
+                    continue;
+                }
+                if let Some(other) = self.insert_entry(run, x, index, row, tid)? {
+                    if is_arbiter {
+                        return Ok(Some(other));
+                    }
+                    let values = index.values(run, row)?;
+                    return Err(self.unique_violation(run, index, &values));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    #[inline]
+    fn insert_entry(
+        &self,
+        run: &mut Run,
+        x: &ExecTxn<'_>,
+        index: &IndexProg,
+        row: &[Datum],
+        tid: Tid,
+    ) -> Result<Option<Tid>> {
+        if !index.wants(run, row)? {
+            return Ok(None);
+        }
+        let values = index.values(run, row)?;
+        let check = match (index.desc.is_unique, index.desc.is_immediate) {
+            (false, _) => UniqueCheck::No,
+            (true, true) => UniqueCheck::Yes,
+            (true, false) => UniqueCheck::Partial,
+        };
+        let storage = run.cx.storage()?;
+        let mut probe = self.heap().probe(x);
+        let am = index.rel.am();
+        match am.insert(storage, &index.rel, &values, tid, check, &mut probe)? {
+            InsertOutcome::Unique => Ok(None),
+            InsertOutcome::Conflict(other) => Ok(Some(other)),
+            InsertOutcome::MaybeConflict => {
+                run.cx.hooks.defer_unique(&self.rel, index.desc.oid, tid)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// `duplicate key value violates unique constraint`
+    #[cold]
+    pub fn unique_violation(&self, run: &Run, index: &IndexProg, values: &[Datum]) -> Error {
+        let name = &index.desc.name;
+        err!(UNIQUE_VIOLATION, "duplicate key value violates unique constraint \"{name}\"")
+            .detail(format!("{} already exists.", self.key_text(run, index, values)))
+            .table(&*self.namespace, &*self.rel.name)
+            .constraint(&**name)
+    }
+
+    /// `Key (a, b)=(1, 2)`
+    fn key_text(&self, run: &Run, index: &IndexProg, values: &[Datum]) -> String {
+        let (mut names, mut texts) = (Vec::new(), Vec::new());
+        for i in 0..index.desc.n_keys as usize {
+            names.push(match index.desc.columns[i] {
+                0 => index.desc.tuple.attrs[i].name.to_string(),
+                n => quoted(&self.rel.tuple.attrs[n as usize - 1].name),
+            });
+            texts.push(match &values[i] {
+                Datum::Null => "null".to_string(),
+                v => text_of(run, index.desc.tuple.attrs[i].type_oid, v),
+            });
+        }
+        format!("Key ({})=({})", names.join(", "), texts.join(", "))
+    }
+}
+
+/// A name in double quotes if it needs them.
+fn quoted(name: &str) -> String {
+    let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+    if plain { name.to_string() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+/// A value's text form; best effort, for messages.
+fn text_of(run: &Run, ty: Oid, value: &Datum) -> String {
+    let mut out = Vec::new();
+    let written = io::output(ty, value, &run.env.io(), &mut out);
+    match written {
+        Ok(()) => String::from_utf8_lossy(&out).into_owned(),
+        Err(_) => "?".to_string(),
+    }
+}
+
+/// At most `most` bytes, with dots for the rest.
+fn shorten(text: String, most: usize) -> String {
+    if text.len() <= most {
+        return text;
+    }
+    let end = (0..=most).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+    format!("{}...", &text[..end])
+}
+
+impl IndexProg {
+    fn compile(
+        c: &mut PlanCompiler,
+        desc: &Arc<IndexDesc>,
+        rel: &Arc<IndexRel>,
+        map: &VarMap,
+    ) -> Result<IndexProg> {
+        let mut exprs = match &desc.exprs {
+            Some(text) => serde_json::from_str::<Vec<ir::Expr>>(text)
+                .map_err(|e| err!(INTERNAL_ERROR, "stored expressions: {e}"))?,
+            None => Vec::new(),
+        }
+        .into_iter();
+        let mut columns = Vec::with_capacity(desc.columns.len());
+        for n in &desc.columns {
+            columns.push(match n {
+                0 => {
+                    let e = exprs.next();
+                    let e = e.ok_or_else(|| Error::internal("an index lacks an expression"))?;
+                    Source::Expr(c.ec.expr(&e, map)?)
+                }
+                n => Source::Column(*n as usize - 1),
+            });
+        }
+        let predicate = match &desc.predicate {
+            Some(text) => Some(c.ec.expr(&stored(text)?, map)?),
+            None => None,
+        };
+        Ok(IndexProg { desc: Arc::clone(desc), rel: Arc::clone(rel), columns, predicate })
+    }
+
+    /// Whether the index has an entry for the row.
+    #[inline]
+    pub fn wants(&self, run: &mut Run, row: &[Datum]) -> Result<bool> {
+        match &self.predicate {
+            None => Ok(true),
+            Some(p) => p.is_true(run, RowInput::Row(row)),
+        }
+    }
+
+    /// The index's columns of a row.
+    #[inline]
+    pub fn values(&self, run: &mut Run, row: &[Datum]) -> Result<Vec<Datum>> {
+        let mut out = Vec::with_capacity(self.columns.len());
+        for source in &self.columns {
+            out.push(match source {
+                Source::Column(i) => row[*i].clone(),
+                Source::Expr(prog) => prog.eval(run, RowInput::Row(row))?,
+            });
+        }
+        Ok(out)
+    }
+}
