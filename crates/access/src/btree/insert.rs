@@ -152,7 +152,8 @@ impl Tree<'_> {
             for i in &killed {
                 page::mark_dead(first, *i);
             }
-            first.mark_dirty();
+            // Not marked dirty: a page that goes to disk for a hint alone could be torn there
+            // without an image in the log to mend it.
         }
         let mut next = match verdict {
             Some(verdict) => return Ok(verdict),
