@@ -1,0 +1,8 @@
+//! The first packet of a connection.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let _ = pgwire::startup::decode(data);
+});
