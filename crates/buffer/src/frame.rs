@@ -34,7 +34,7 @@ pub(crate) struct Frame {
     pub word: Word,
     /// Odd while the page changes; see [`OptPage`].
     version: AtomicU64,
-    wait_seq: AtomicU32,
+    wait_seq: os::sync::atomic::AtomicU32,
     pub usage: AtomicU8,
     index: u32,
     page: NonNull<Page>,
@@ -54,7 +54,7 @@ impl Frame {
         Frame {
             word: Word::new_claimed(),
             version: AtomicU64::new(1),
-            wait_seq: AtomicU32::new(0),
+            wait_seq: os::sync::atomic::AtomicU32::new(0),
             usage: AtomicU8::new(0),
             index,
             page,

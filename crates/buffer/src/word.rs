@@ -2,10 +2,7 @@
 //! and pinning and share-latching it together, cost one read-modify-write. The protocol is in
 //! README.md and is model-checked by the loom tests below.
 
-#[cfg(loom)]
-use loom::sync::atomic::{AtomicU64, Ordering};
-#[cfg(not(loom))]
-use std::sync::atomic::{AtomicU64, Ordering};
+use os::sync::atomic::{AtomicU64, Ordering};
 
 /// One pin.
 pub(crate) const PIN: u64 = 1;
@@ -239,5 +236,210 @@ impl Word {
             }
         }
         false
+    }
+}
+
+/// Exhaustive models: `RUSTFLAGS="--cfg loom" cargo test -p buffer --lib models`.
+#[cfg(all(test, loom))]
+mod models {
+    use super::*;
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+    use loom::sync::atomic::{AtomicU32, AtomicU64 as Cell64};
+    use loom::thread;
+
+    const ABSENT: u32 = u32::MAX;
+
+    /// One frame, the map entries of two blocks, and the tag.
+    struct World {
+        word: Word,
+        entries: [AtomicU32; 2],
+        tag: UnsafeCell<usize>,
+    }
+
+    // SAFETY: `tag` follows the protocol that the model checks; loom reports races on it.
+    unsafe impl Sync for World {}
+
+    impl World {
+        /// Block 0 is in the frame.
+        fn new() -> Arc<World> {
+            let word = Word::new_claimed();
+            word.begin_load();
+            word.finish_load();
+            word.unlock_exclusive();
+            word.unpin();
+            Arc::new(World {
+                word,
+                entries: [AtomicU32::new(0), AtomicU32::new(ABSENT)],
+                tag: UnsafeCell::new(0),
+            })
+        }
+
+        fn read(&self, block: usize) {
+            let entry = self.entries[block].load(Ordering::Acquire);
+            if entry == ABSENT {
+                return;
+            }
+            match self.word.pin() {
+                Pinned::Claimed(_) => return,
+                Pinned::Valid if self.entries[block].load(Ordering::Acquire) == entry => {
+                    // SAFETY: pinned, valid and still mapped.
+                    self.tag.with(|tag| assert_eq!(unsafe { *tag }, block));
+                }
+                _ => {}
+            }
+            self.word.unpin();
+        }
+
+        /// Puts block 1 into the frame if nobody is in the way.
+        fn replace(&self) {
+            if !self.word.try_claim() {
+                return;
+            }
+            self.entries[0].store(ABSENT, Ordering::Release);
+            // SAFETY: claimed.
+            self.tag.with_mut(|tag| unsafe { *tag = 1 });
+            self.word.begin_load();
+            self.entries[1].store(0, Ordering::Release);
+            self.word.finish_load();
+            self.word.unlock_exclusive();
+            self.word.unpin();
+        }
+    }
+
+    fn replacing_while_reading(blocks: &'static [usize]) {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(move || {
+            let world = World::new();
+            let threads: Vec<_> = blocks
+                .iter()
+                .map(|block| {
+                    let world = world.clone();
+                    thread::spawn(move || world.read(*block))
+                })
+                .collect();
+            world.replace();
+            for t in threads {
+                t.join().unwrap();
+            }
+            assert_eq!(world.word.load() & (PINS | CLAIMED | EXCLUSIVE), 0);
+        });
+    }
+
+    #[test]
+    fn a_pinned_page_stays() {
+        replacing_while_reading(&[0, 1]);
+    }
+
+    #[test]
+    fn a_page_that_comes_is_whole() {
+        replacing_while_reading(&[1]);
+    }
+
+    #[test]
+    fn the_latch_excludes() {
+        loom::model(|| {
+            let world = World::new();
+            let writer = {
+                let world = world.clone();
+                thread::spawn(move || {
+                    if world.word.try_exclusive() {
+                        // SAFETY: latched exclusively.
+                        world.tag.with_mut(|tag| unsafe { *tag += 1 });
+                        world.word.unlock_exclusive();
+                    }
+                })
+            };
+            let upgrader = {
+                let world = world.clone();
+                thread::spawn(move || {
+                    if world.word.try_shared().is_ok() {
+                        if world.word.try_upgrade() {
+                            // SAFETY: latched exclusively.
+                            world.tag.with_mut(|tag| unsafe { *tag += 1 });
+                            world.word.unlock_exclusive();
+                        } else {
+                            world.word.unlock_shared();
+                        }
+                    }
+                })
+            };
+            if let (Pinned::Valid, Ok(())) = world.word.pin_shared() {
+                // SAFETY: latched shared.
+                world.tag.with(|tag| assert!(unsafe { *tag } <= 2));
+                world.word.unlock_shared_unpin();
+            }
+            writer.join().unwrap();
+            upgrader.join().unwrap();
+        });
+    }
+
+    /// A change during a write keeps the page dirty; a write without one cleans it.
+    #[test]
+    fn no_change_is_taken_for_written() {
+        loom::model(|| {
+            let world = World::new();
+            let disk = Arc::new(Cell64::new(0));
+            world.word.mark_dirty();
+            world.tag.with_mut(|tag| unsafe { *tag = 1 });
+            let writer = {
+                let (world, disk) = (world.clone(), disk.clone());
+                thread::spawn(move || {
+                    assert!(world.word.try_begin_write());
+                    if world.word.try_shared().is_err() {
+                        world.word.finish_write(false);
+                        return;
+                    }
+                    world.word.copied();
+                    // SAFETY: latched shared.
+                    let copy = world.tag.with(|tag| unsafe { *tag });
+                    world.word.unlock_shared();
+                    disk.store(copy as u64, Ordering::SeqCst);
+                    world.word.finish_write(true);
+                })
+            };
+            if world.word.try_exclusive() {
+                world.word.mark_dirty();
+                // SAFETY: latched exclusively.
+                world.tag.with_mut(|tag| unsafe { *tag = 2 });
+                world.word.unlock_exclusive();
+            }
+            writer.join().unwrap();
+            let value = world.tag.with(|tag| unsafe { *tag }) as u64;
+            let clean = world.word.load() & DIRTY == 0;
+            assert!(!clean || disk.load(Ordering::SeqCst) == value);
+        });
+    }
+
+    /// Who sleeps is woken: the model would find a sleeper whose sequence never changes.
+    #[test]
+    fn no_wake_up_is_lost() {
+        loom::model(|| {
+            let world = World::new();
+            let sequence = Arc::new(AtomicU32::new(0));
+            assert!(world.word.try_exclusive());
+            let sleeper = {
+                let (world, sequence) = (world.clone(), sequence.clone());
+                thread::spawn(move || {
+                    loop {
+                        let seen = sequence.load(Ordering::SeqCst);
+                        world.word.set_waiters();
+                        if world.word.try_exclusive() {
+                            break;
+                        }
+                        while sequence.load(Ordering::SeqCst) == seen {
+                            thread::yield_now();
+                        }
+                    }
+                    world.word.unlock_exclusive();
+                })
+            };
+            if world.word.unlock_exclusive() {
+                world.word.clear_waiters();
+                sequence.fetch_add(1, Ordering::SeqCst);
+            }
+            sleeper.join().unwrap();
+        });
     }
 }

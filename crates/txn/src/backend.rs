@@ -5,10 +5,11 @@ use crate::combo::Combos;
 use crate::interrupts::Interrupts;
 use crate::lock::{FastPath, LocalLocks, WaitInfo};
 use crate::manager::TxnManager;
+use crate::protocol;
 use base::{Lsn, Oid, Result, Xid, bail};
+use os::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering, fence};
 use os::sync::{Mutex, MutexGuard};
 use smallvec::SmallVec;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Number of a session's slot, from 0. Reused when the session ends.
@@ -203,10 +204,10 @@ impl Backend {
     pub(crate) fn hold_snapshot(&self, published: impl Fn() -> Lsn) -> Lsn {
         let mut held = self.held.lock();
         let slot = self.slot();
-        if held.is_empty() {
-            slot.snapshot.store(published().0.max(1), Ordering::SeqCst);
-        }
-        let lsn = published();
+        let lsn = match held.is_empty() {
+            true => Lsn(protocol::announce(&slot.snapshot, || published().0)),
+            false => published(),
+        };
         held.push(lsn.0);
         lsn
     }
@@ -243,6 +244,7 @@ impl Backend {
     pub(crate) fn begin_xid(&self, allocate: impl FnOnce() -> Result<Xid>) -> Result<Xid> {
         let slot = self.slot();
         slot.xid_bound.store(self.mgr.next_xid().0, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
         let result = allocate();
         match &result {
             Ok(xid) => {

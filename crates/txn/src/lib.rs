@@ -18,6 +18,7 @@ mod combo;
 mod interrupts;
 mod lock;
 mod manager;
+mod protocol;
 mod record;
 mod redo;
 mod row_lock;

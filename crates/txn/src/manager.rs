@@ -3,6 +3,7 @@
 use crate::backend::{Backend, Slots};
 use crate::clog::Clog;
 use crate::lock::LockManager;
+use crate::protocol;
 use crate::record::{INFO_ABORT, INFO_COMMIT, XactRecord};
 use crate::row_lock::RowLocks;
 use crate::snapshot::{Hold, Horizon, Snapshot};
@@ -10,9 +11,9 @@ use crate::xid_table::{LONG_AGO, State, XidTable, back_off};
 use base::{CommandId, Lsn, RelFile, Result, Xid};
 use os::Disk;
 use os::sync::Mutex;
+use os::sync::atomic::{AtomicU64, Ordering};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 /// What the transaction system needs of the log.
@@ -321,6 +322,7 @@ impl TxnManager {
             let imports = self.imports.load(Ordering::SeqCst);
             horizon = self.published.last.load(Ordering::SeqCst);
             floor = self.next_xid.0.load(Ordering::SeqCst);
+            protocol::order_scan();
             for (_, slot) in self.slots.iter() {
                 match slot.xid_bound.load(Ordering::SeqCst) {
                     0 => {}
@@ -378,9 +380,9 @@ impl TxnManager {
         }
         // The words are out before space in the log is taken; whoever takes space after us and
         // publishes a larger position has them before its position.
-        fence(Ordering::SeqCst);
+        protocol::order_with_log();
         let result = self.log.insert(INFO_COMMIT, top, &record.encode());
-        fence(Ordering::SeqCst);
+        protocol::order_with_log();
         let state = match &result {
             Ok(lsn) => State::Committed(*lsn),
             Err(_) => State::Aborted,
@@ -389,10 +391,11 @@ impl TxnManager {
             self.table.set(*xid, state)?;
         }
         let lsn = result?;
-        self.published.last.fetch_max(lsn.0, Ordering::SeqCst);
+        // The wish to be waited for first: who sees the commit sees it too.
         if !record.asynchronous {
-            self.published.last_sync.fetch_max(lsn.0, Ordering::SeqCst);
+            self.published.last_sync.fetch_max(lsn.0, Ordering::AcqRel);
         }
+        protocol::publish(&self.published.last, lsn.0);
         Ok(lsn)
     }
 

@@ -14,9 +14,9 @@ use crate::manager::TxnManager;
 use base::{Oid, Result, Tid, Xid};
 use hashbrown::HashMap;
 use os::sync::Mutex;
+use os::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use smallvec::SmallVec;
 use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// The four strengths, weakest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

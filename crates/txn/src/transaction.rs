@@ -361,7 +361,7 @@ impl Txn {
     }
 
     fn wake_waiters(&self, xids: &[Xid]) {
-        std::sync::atomic::fence(Ordering::SeqCst);
+        os::sync::atomic::fence(Ordering::SeqCst);
         if self.backend.slot().awaited.load(Ordering::SeqCst) {
             for xid in xids {
                 self.mgr().locks().xid_is_over(self.mgr(), *xid);

@@ -6,8 +6,8 @@ use crate::backend::ProcId;
 use crate::clog::{Bits, Clog, XIDS_PER_PAGE, get_bits, set_bits};
 use base::{Error, Lsn, PAGE_SIZE, Result, Xid};
 use os::sync::Mutex;
+use os::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, fence};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, fence};
 
 /// A transaction's word, decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -281,9 +281,9 @@ impl XidTable {
 
 impl Drop for XidTable {
     fn drop(&mut self) {
-        let inner = self.inner.get_mut();
-        let in_ring = self.ring.iter_mut().map(|slot| *slot.get_mut()).filter(|p| !p.is_null());
-        for raw in in_ring.chain(inner.spare.drain(..)) {
+        let mut all = std::mem::take(&mut self.inner.get_mut().spare);
+        all.extend(self.ring.iter().map(|slot| slot.load(Ordering::Relaxed)));
+        for raw in all.into_iter().filter(|raw| !raw.is_null()) {
             // SAFETY: each chunk came from Box::into_raw and is in the ring or spare, not both.
             drop(unsafe { Box::from_raw(raw) });
         }

@@ -8,8 +8,8 @@ use crate::backend::{Backend, ProcId};
 use crate::manager::TxnManager;
 use base::{Error, Result, SqlState};
 use os::sync::MutexGuard;
+use os::sync::atomic::Ordering;
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::Ordering;
 
 /// `waiter` waits for `tag` and `blocker` is in its way.
 #[derive(Clone, Copy, Debug)]

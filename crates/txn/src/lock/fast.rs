@@ -5,7 +5,7 @@
 
 use super::{LockMode, LockTag};
 use base::Oid;
-use std::sync::atomic::{AtomicU32, Ordering};
+use os::sync::atomic::{AtomicU32, Ordering};
 
 /// Relations that a session can note.
 const NOTES: usize = 64;

@@ -4,7 +4,7 @@ use super::table::LockManager;
 use super::{LockMode, LockTag};
 use crate::manager::TxnManager;
 use base::Xid;
-use std::sync::atomic::Ordering;
+use os::sync::atomic::Ordering;
 
 /// A row of `pg_locks`.
 #[derive(Clone, Debug)]

@@ -9,12 +9,12 @@ use crate::manager::TxnManager;
 use base::{Result, Xid, bail};
 use hashbrown::HashMap;
 use os::clock::monotonic_nanos;
+use os::sync::atomic::{AtomicU64, Ordering};
 use os::sync::{Mutex, futex_wait, futex_wake};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 pub(super) const PARTITIONS: usize = 64;
@@ -417,7 +417,7 @@ impl LockManager {
         }
         // The owner settles the state first and looks at the flag second.
         mgr.slots.get(owner).awaited.store(true, Ordering::SeqCst);
-        std::sync::atomic::fence(Ordering::SeqCst);
+        os::sync::atomic::fence(Ordering::SeqCst);
         if mgr.owner(xid)? != Some(owner) {
             drop(partition);
             return self.await_settled(me, xid);
