@@ -65,6 +65,10 @@ pub trait FnEnv {
     fn random_state(&self) -> &Cell<[u64; 2]>;
     /// `n` bytes of strong randomness.
     fn random_bytes(&self, out: &mut [u8]);
+    /// Whether the database's default collation knows only ASCII letters.
+    fn ctype_is_c(&self) -> bool {
+        true
+    }
     /// Fails if the statement was cancelled.
     fn check_interrupts(&self) -> Result<()> {
         Ok(())

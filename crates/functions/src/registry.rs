@@ -2,6 +2,7 @@
 
 use crate::builtin;
 use crate::call::{Arg, BatchFn, FnCtx, FnDef, RowFn, Rows};
+use crate::scalar;
 use base::{Oid, Result, err};
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -100,12 +101,20 @@ fn entry(row: &builtin::ProcRow, by_symbol: &HashMap<&'static str, &'static FnDe
         Oid(14) => by_symbol.get(row.oid.to_string().as_str()),
         _ => by_symbol.get(row.prosrc),
     };
+    let generic: Option<RowFn> = if scalar::io::kind_of(row.oid).is_some() {
+        Some(scalar::io::io_row)
+    } else if scalar::io::is_typmod(row.oid) {
+        Some(scalar::io::typmod_row)
+    } else {
+        None
+    };
+    let body = def.map(|d| d.row).or(generic);
     FnEntry {
         oid: row.oid,
         strict: row.proisstrict,
-        row: def.map_or(session_fn, |d| d.row),
+        row: body.unwrap_or(session_fn),
         batch: def.and_then(|d| d.batch),
-        has_body: def.is_some(),
+        has_body: body.is_some(),
     }
 }
 

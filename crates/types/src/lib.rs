@@ -16,6 +16,7 @@ pub mod datetime;
 mod datum;
 pub mod io;
 pub mod json;
+pub mod math;
 pub mod net;
 pub mod numeric;
 pub mod oid;

@@ -2,7 +2,18 @@
 //!
 //! A built-in aggregate is a [`GroupedAgg`]: it keeps a state for each group and updates them from
 //! columns. An aggregate that users define runs its transition function row by row in the
-//! executor instead.
+//! executor instead. Ordered-set aggregates expect their rows in order; their direct arguments
+//! come with [`GroupedAgg::finish_direct`].
+
+mod collect;
+mod extreme;
+mod list;
+mod ordered;
+mod state;
+mod statistics;
+mod sum;
+
+pub use state::{MadeOf, State};
 
 use crate::call::{Arg, CallInfo, FnCtx, Rows};
 use base::{Oid, Result};
@@ -26,7 +37,13 @@ pub trait GroupedAgg: Send {
     /// The result of a group; may be asked for more than once.
     fn finish(&self, cx: &mut FnCtx, group: usize) -> Result<Datum>;
 
-    /// The state of a group as bytes, for spilling and for partial aggregation.
+    /// The result of a group of an ordered-set aggregate with these direct arguments.
+    fn finish_direct(&self, cx: &mut FnCtx, group: usize, direct: &[Datum]) -> Result<Datum> {
+        let _ = direct;
+        self.finish(cx, group)
+    }
+
+    /// The state of a group as a value, for spilling and for partial aggregation.
     fn partial(&self, cx: &mut FnCtx, group: usize) -> Result<Datum>;
 
     /// Takes a state made by [`GroupedAgg::partial`] into a group.
@@ -34,6 +51,12 @@ pub trait GroupedAgg: Send {
 
     /// Empties a group.
     fn reset(&mut self, group: usize);
+
+    /// Takes a row out of a group again, for moving frames; false if this aggregate cannot.
+    fn retract(&mut self, cx: &mut FnCtx, group: usize, args: &[Datum]) -> Result<bool> {
+        let _ = (cx, group, args);
+        Ok(false)
+    }
 
     /// Bytes held, for memory accounts.
     fn memory(&self) -> usize;
@@ -44,6 +67,8 @@ pub type AggFactory = fn(&CallInfo) -> Result<Box<dyn GroupedAgg>>;
 
 /// The built-in aggregate of this function OID.
 pub fn aggregate(oid: Oid) -> Option<AggFactory> {
-    let _ = oid;
-    None
+    list::factory(oid)
 }
+
+#[cfg(test)]
+mod tests;

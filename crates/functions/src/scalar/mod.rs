@@ -2,10 +2,34 @@
 
 use crate::call::FnDef;
 
+pub(crate) mod array;
 mod boolean;
-mod int;
+mod chars;
+pub(crate) mod float;
+pub(crate) mod hash;
+pub(crate) mod int;
+pub(crate) mod io;
+pub(crate) mod json_build;
+mod like;
+mod numeric;
+pub(crate) mod random;
+mod special;
+mod text;
+
+const LISTS: &[&[&[FnDef]]] = &[
+    array::FNS,
+    boolean::FNS,
+    float::FNS,
+    hash::FNS,
+    int::FNS,
+    json_build::FNS,
+    like::FNS,
+    numeric::FNS,
+    random::FNS,
+    text::FNS,
+];
 
 /// All bodies.
 pub(crate) fn all() -> impl Iterator<Item = &'static FnDef> {
-    [boolean::FNS, int::FNS].into_iter().flatten().flat_map(|list| list.iter())
+    LISTS.iter().flat_map(|lists| lists.iter()).flat_map(|list| list.iter())
 }

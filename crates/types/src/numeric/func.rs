@@ -52,11 +52,11 @@ impl Numeric {
             1 - (-self.weight) * DEC_DIGITS / 2
         };
         let scale = clamp_scale((MIN_SIG_DIGITS - weight).max(self.dscale));
-        Ok(self.sqrt_to(scale))
+        Ok(self.sqrt_scale(scale))
     }
 
     /// The square root of a number that is not negative, to `scale` digits after the point.
-    fn sqrt_to(&self, scale: i32) -> Numeric {
+    pub fn sqrt_scale(&self, scale: i32) -> Numeric {
         if self.is_zero() {
             return Numeric { dscale: scale, ..Numeric::ZERO };
         }
@@ -186,7 +186,7 @@ impl Numeric {
         let high = Numeric { weight: 0, digits: vec![1, 1000], ..Numeric::ZERO };
         while x.cmp_value(&low).is_le() || x.cmp_value(&high).is_ge() {
             let tiny = -(x.weight.min(0)) * DEC_DIGITS;
-            x = x.sqrt_to(local + tiny);
+            x = x.sqrt_scale(local + tiny);
             roots += 1;
         }
         // ln x = 2 (y + y^3/3 + y^5/5 + ...) with y = (x - 1) / (x + 1).

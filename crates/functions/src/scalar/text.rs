@@ -1,0 +1,354 @@
+//! Text, varchar, char(n) and name: comparison, length, pieces, case, padding.
+
+use super::chars::{char_index, char_len, slice_chars};
+use crate::call::{FnCtx, FnDef};
+use base::{Result, bail, err};
+use types::compare::{compare_bpchar, trim_blanks};
+use types::io::bytes as forms;
+use types::{Blob, Datum};
+
+macro_rules! compare {
+    ($t:ty, $a:ident, $b:ident => $cmp:expr; $eq:ident $ne:ident $lt:ident $le:ident $gt:ident
+     $ge:ident $cmpname:ident) => {
+        &[
+            total!($eq($a: $t, $b: $t) -> bool { $cmp.is_eq() }),
+            total!($ne($a: $t, $b: $t) -> bool { $cmp.is_ne() }),
+            total!($lt($a: $t, $b: $t) -> bool { $cmp.is_lt() }),
+            total!($le($a: $t, $b: $t) -> bool { $cmp.is_le() }),
+            total!($gt($a: $t, $b: $t) -> bool { $cmp.is_gt() }),
+            total!($ge($a: $t, $b: $t) -> bool { $cmp.is_ge() }),
+            total!($cmpname($a: $t, $b: $t) -> i32 { $cmp as i32 }),
+        ]
+    };
+}
+
+const TEXT: &[FnDef] = &[
+    total!(texteq(a: &[u8], b: &[u8]) -> bool { a == b }),
+    total!(textne(a: &[u8], b: &[u8]) -> bool { a != b }),
+    total!(text_lt(a: &[u8], b: &[u8]) -> bool { a < b }),
+    total!(text_le(a: &[u8], b: &[u8]) -> bool { a <= b }),
+    total!(text_gt(a: &[u8], b: &[u8]) -> bool { a > b }),
+    total!(text_ge(a: &[u8], b: &[u8]) -> bool { a >= b }),
+    total!(bttextcmp(a: &[u8], b: &[u8]) -> i32 { a.cmp(b) as i32 }),
+    total!(text_pattern_lt(a: &[u8], b: &[u8]) -> bool { a < b }),
+    total!(text_pattern_le(a: &[u8], b: &[u8]) -> bool { a <= b }),
+    total!(text_pattern_gt(a: &[u8], b: &[u8]) -> bool { a > b }),
+    total!(text_pattern_ge(a: &[u8], b: &[u8]) -> bool { a >= b }),
+    total!(bttext_pattern_cmp(a: &[u8], b: &[u8]) -> i32 { a.cmp(b) as i32 }),
+    row!(text_larger(a: &Datum, b: &Datum) { if a.as_bytes() > b.as_bytes() { a } else { b } }),
+    row!(text_smaller(a: &Datum, b: &Datum) { if a.as_bytes() < b.as_bytes() { a } else { b } }),
+    row!(btequalimage(_type_oid: u32) { true }),
+    row!(btvarstrequalimage(_type_oid: u32) { true }),
+];
+
+const NAME: &[FnDef] = compare!(&[u8], a, b => a.cmp(b);
+    nameeq namene namelt namele namegt namege btnamecmp);
+const NAMETEXT: &[FnDef] = compare!(&[u8], a, b => a.cmp(b);
+    nameeqtext namenetext namelttext nameletext namegttext namegetext btnametextcmp);
+const TEXTNAME: &[FnDef] = compare!(&[u8], a, b => a.cmp(b);
+    texteqname textnename textltname textlename textgtname textgename bttextnamecmp);
+const BPCHAR: &[FnDef] = compare!(&[u8], a, b => compare_bpchar(a, b);
+    bpchareq bpcharne bpcharlt bpcharle bpchargt bpcharge bpcharcmp);
+const BYTEA: &[FnDef] = compare!(&[u8], a, b => a.cmp(b);
+    byteaeq byteane bytealt byteale byteagt byteage byteacmp);
+const UUID: &[FnDef] = compare!(&[u8], a, b => a.cmp(b);
+    uuid_eq uuid_ne uuid_lt uuid_le uuid_gt uuid_ge uuid_cmp);
+
+const BPCHAR_MORE: &[FnDef] = &[
+    total!(bpchar_pattern_lt(a: &[u8], b: &[u8]) -> bool { compare_bpchar(a, b).is_lt() }),
+    total!(bpchar_pattern_le(a: &[u8], b: &[u8]) -> bool { compare_bpchar(a, b).is_le() }),
+    total!(bpchar_pattern_gt(a: &[u8], b: &[u8]) -> bool { compare_bpchar(a, b).is_gt() }),
+    total!(bpchar_pattern_ge(a: &[u8], b: &[u8]) -> bool { compare_bpchar(a, b).is_ge() }),
+    total!(btbpchar_pattern_cmp(a: &[u8], b: &[u8]) -> i32 { compare_bpchar(a, b) as i32 }),
+    row!(bpchar_larger(a: &Datum, b: &Datum) {
+        if compare_bpchar(a.as_bytes(), b.as_bytes()).is_ge() { a } else { b }
+    }),
+    row!(bpchar_smaller(a: &Datum, b: &Datum) {
+        if compare_bpchar(a.as_bytes(), b.as_bytes()).is_le() { a } else { b }
+    }),
+    row!(bytea_larger(a: &Datum, b: &Datum) { if a.as_bytes() > b.as_bytes() { a } else { b } }),
+    row!(bytea_smaller(a: &Datum, b: &Datum) { if a.as_bytes() < b.as_bytes() { a } else { b } }),
+];
+
+const CASTS: &[FnDef] = &[
+    row!(bpchar(a: &str, typmod: i32, explicit: bool) {
+        if typmod < 4 {
+            return Ok(Datum::text(a));
+        }
+        forms::bpchar(a, typmod as usize - 4, explicit)
+    }),
+    row!(varchar(a: &str, typmod: i32, explicit: bool) {
+        if typmod < 4 {
+            return Ok(Datum::text(a));
+        }
+        forms::varchar(a, typmod as usize - 4, explicit)
+    }),
+    row!(char_bpchar(a: u8) { vec![a] }),
+    row!(char_text(a: u8) {
+        let mut out = Vec::new();
+        forms::char_out(a, &mut out);
+        out
+    }),
+    row!(text_char(a: &str) { Datum::Char(forms::char_in(a)) }),
+    row!(text_name(a: &str) { forms::name(a) }),
+    row!(name_text(a: &[u8]) { a }),
+    row!(name_bpchar(a: &[u8]) { a }),
+    row!(bpchar_name(a: &str) { forms::name(a.trim_end_matches(' ')) }),
+    // rtrim1 also serves the cast from char(n) to text.
+    row!(nameconcatoid(a: &str, oid: u32) {
+        let suffix = format!("_{oid}");
+        let mut end = a.len().min(63 - suffix.len());
+        while !a.is_char_boundary(end) {
+            end -= 1;
+        }
+        format!("{}{suffix}", &a[..end])
+    }),
+];
+
+const LENGTH: &[FnDef] = &[
+    total!(textlen(a: &[u8]) -> i32 { char_len(a) as i32 }),
+    total!(bpcharlen(a: &[u8]) -> i32 { char_len(trim_blanks(a)) as i32 }),
+    total!(textoctetlen(a: &[u8]) -> i32 { a.len() as i32 }),
+    total!(bpcharoctetlen(a: &[u8]) -> i32 { a.len() as i32 }),
+    total!(byteaoctetlen(a: &[u8]) -> i32 { a.len() as i32 }),
+    row!("1810"(a: &[u8]) { a.len() as i32 * 8 }),
+    row!("1811"(a: &[u8]) { a.len() as i32 * 8 }),
+    row!("1812"(a: &[u8]) { types::bits::bit_len(a) as i32 }),
+];
+
+const PIECES: &[FnDef] = &[
+    row!(textcat(a: &[u8], b: &[u8]) {
+        let mut out = Vec::with_capacity(a.len() + b.len());
+        out.extend_from_slice(a);
+        out.extend_from_slice(b);
+        out
+    }),
+    row!(text_substr(a: &str, from: i32, len: i32) {
+        if len < 0 {
+            bail!(SUBSTRING_ERROR, "negative substring length not allowed");
+        }
+        substring(a, from as i64, Some(len as i64))
+    }),
+    row!(text_substr_no_len(a: &str, from: i32) { substring(a, from as i64, None) }),
+    row!(textoverlay(a: &str, b: &str, from: i32, len: i32) { overlay(a, b, from, len) }),
+    row!(textoverlay_no_len(a: &str, b: &str, from: i32) {
+        overlay(a, b, from, b.chars().count() as i32)
+    }),
+    row!(textpos(a: &str, b: &str) {
+        if b.is_empty() {
+            return Ok(Datum::I32(1));
+        }
+        match memchr::memmem::find(a.as_bytes(), b.as_bytes()) {
+            Some(at) => char_len(&a.as_bytes()[..at]) as i32 + 1,
+            None => 0,
+        }
+    }),
+    row!(text_left(a: &str, n: i32) {
+        let len = char_len(a.as_bytes()) as i64;
+        let take = if n >= 0 { n as i64 } else { (len + n as i64).max(0) };
+        &a[..char_index(a, take.min(len) as usize)]
+    }),
+    row!(text_right(a: &str, n: i32) {
+        let len = char_len(a.as_bytes()) as i64;
+        let skip = if n >= 0 { (len - n as i64).max(0) } else { -(n as i64) };
+        &a[char_index(a, skip.min(len) as usize)..]
+    }),
+    row!(text_reverse(a: &str) { a.chars().rev().collect::<String>() }),
+    row!(text_starts_with(a: &[u8], b: &[u8]) { a.starts_with(b) }),
+    row!(split_part(a: &str, delimiter: &str, n: i32) { split_part(a, delimiter, n) }),
+    row!(replace_text(a: &str, from: &str, to: &str) {
+        if from.is_empty() || a.is_empty() {
+            return Ok(Datum::text(a));
+        }
+        a.replace(from, to)
+    }),
+    row!(translate(a: &str, from: &str, to: &str) {
+        let to: Vec<char> = to.chars().collect();
+        let from: Vec<char> = from.chars().collect();
+        a.chars()
+            .filter_map(|c| match from.iter().position(|f| *f == c) {
+                Some(i) => to.get(i).copied(),
+                None => Some(c),
+            })
+            .collect::<String>()
+    }),
+    row!(repeat(a: &str, n: i32) {
+        if a.len() as i64 * n.max(0) as i64 > LENGTH_MAX {
+            bail!(PROGRAM_LIMIT_EXCEEDED, "requested length too large");
+        }
+        a.repeat(n.max(0) as usize)
+    }),
+    row!(lpad(a: &str, n: i32, fill: &str) { pad(a, n, fill, true) }),
+    row!("879"(a: &str, n: i32) { pad(a, n, " ", true) }),
+    row!(rpad(a: &str, n: i32, fill: &str) { pad(a, n, fill, false) }),
+    row!("880"(a: &str, n: i32) { pad(a, n, " ", false) }),
+    row!(btrim(a: &str, set: &str) { trim(a, set, true, true) }),
+    row!(ltrim(a: &str, set: &str) { trim(a, set, true, false) }),
+    row!(rtrim(a: &str, set: &str) { trim(a, set, false, true) }),
+    row!(btrim1(a: &str) { a.trim_matches(' ') }),
+    row!(ltrim1(a: &str) { a.trim_start_matches(' ') }),
+    row!(rtrim1(a: &str) { a.trim_end_matches(' ') }),
+    row!(ascii(a: &str) { a.chars().next().map_or(0, |c| c as i32) }),
+    row!(chr(n: i32) { chr(n) }),
+];
+
+const CASE: &[FnDef] = &[
+    row!(cx; upper(a: &str) { upper(cx, a) }),
+    row!(cx; lower(a: &str) { lower(cx, a) }),
+    row!(cx; casefold(a: &str) { lower(cx, a) }),
+    row!(cx; initcap(a: &str) { initcap(cx, a) }),
+];
+
+/// Longest text a function may make.
+const LENGTH_MAX: i64 = 0x3fff_ffff;
+
+/// Whether the call's collation knows only ASCII letters.
+pub(crate) fn is_c(cx: &FnCtx) -> bool {
+    match cx.call.collation.0 {
+        950 | 951 => true,
+        0 | 100 => cx.env.ctype_is_c(),
+        _ => false,
+    }
+}
+
+pub(crate) fn upper(cx: &FnCtx, a: &str) -> String {
+    if is_c(cx) { a.to_ascii_uppercase() } else { a.chars().map(simple_upper).collect() }
+}
+
+pub(crate) fn lower(cx: &FnCtx, a: &str) -> String {
+    if is_c(cx) { a.to_ascii_lowercase() } else { a.chars().map(simple_lower).collect() }
+}
+
+/// The one upper-case letter of a letter, itself if there is none or more.
+pub(crate) fn simple_upper(c: char) -> char {
+    let mut up = c.to_uppercase();
+    match (up.next(), up.next()) {
+        (Some(u), None) => u,
+        _ => c,
+    }
+}
+
+/// The one lower-case letter of a letter, itself if there is none or more.
+pub(crate) fn simple_lower(c: char) -> char {
+    let mut low = c.to_lowercase();
+    match (low.next(), low.next()) {
+        (Some(l), None) => l,
+        _ => c,
+    }
+}
+
+fn initcap(cx: &FnCtx, a: &str) -> String {
+    let c_locale = is_c(cx);
+    let mut inside = false;
+    a.chars()
+        .map(|c| {
+            let word = if c_locale { c.is_ascii_alphanumeric() } else { c.is_alphanumeric() };
+            let out = match (inside, c_locale) {
+                (false, true) => c.to_ascii_uppercase(),
+                (true, true) => c.to_ascii_lowercase(),
+                (false, false) => simple_upper(c),
+                (true, false) => simple_lower(c),
+            };
+            inside = word;
+            out
+        })
+        .collect()
+}
+
+/// Characters from position `from` (counted from 1), `len` of them.
+pub(crate) fn substring(a: &str, from: i64, len: Option<i64>) -> Result<&str> {
+    let start = from.max(1) - 1;
+    let end = match len {
+        None => i64::MAX,
+        Some(n) => (from + n - 1).max(0),
+    };
+    if end <= start {
+        return Ok("");
+    }
+    Ok(slice_chars(a, start as usize, (end - start) as usize))
+}
+
+fn overlay(a: &str, b: &str, from: i32, len: i32) -> Result<String> {
+    if from <= 0 {
+        bail!(SUBSTRING_ERROR, "negative substring length not allowed");
+    }
+    let after = (from as i64 + len as i64).min(i32::MAX as i64);
+    if from as i64 + len as i64 > i32::MAX as i64 {
+        return Err(super::int::int4_range());
+    }
+    let head = substring(a, 1, Some(from as i64 - 1))?;
+    let tail = substring(a, after, None)?;
+    Ok(format!("{head}{b}{tail}"))
+}
+
+fn split_part(a: &str, delimiter: &str, n: i32) -> Result<String> {
+    if n == 0 {
+        bail!(INVALID_PARAMETER_VALUE, "field position must not be zero");
+    }
+    if a.is_empty() {
+        return Ok(String::new());
+    }
+    if delimiter.is_empty() {
+        return Ok(if n == 1 || n == -1 { a.to_string() } else { String::new() });
+    }
+    let part = if n > 0 {
+        a.split(delimiter).nth(n as usize - 1)
+    } else {
+        let parts: Vec<&str> = a.split(delimiter).collect();
+        parts.len().checked_sub(n.unsigned_abs() as usize).map(|i| parts[i])
+    };
+    Ok(part.unwrap_or("").to_string())
+}
+
+fn pad(a: &str, n: i32, fill: &str, left: bool) -> Result<String> {
+    let n = n.max(0) as usize;
+    let have = char_len(a.as_bytes());
+    if have >= n {
+        return Ok(a[..char_index(a, n)].to_string());
+    }
+    if fill.is_empty() {
+        return Ok(a.to_string());
+    }
+    if n as i64 * 4 > LENGTH_MAX {
+        bail!(PROGRAM_LIMIT_EXCEEDED, "requested length too large");
+    }
+    let filler: String = fill.chars().cycle().take(n - have).collect();
+    Ok(if left { format!("{filler}{a}") } else { format!("{a}{filler}") })
+}
+
+fn trim(a: &str, set: &str, left: bool, right: bool) -> Blob {
+    let in_set = |c: char| set.contains(c);
+    let a = if left { a.trim_start_matches(in_set) } else { a };
+    let a = if right { a.trim_end_matches(in_set) } else { a };
+    Blob::from(a)
+}
+
+fn chr(n: i32) -> Result<String> {
+    if n == 0 {
+        bail!(PROGRAM_LIMIT_EXCEEDED, "null character not permitted");
+    }
+    if n < 0 {
+        bail!(PROGRAM_LIMIT_EXCEEDED, "character number must be positive");
+    }
+    if n > 0x0010_FFFF {
+        bail!(PROGRAM_LIMIT_EXCEEDED, "requested character too large for encoding: {n}");
+    }
+    char::from_u32(n as u32).map(String::from).ok_or_else(|| {
+        err!(PROGRAM_LIMIT_EXCEEDED, "requested character not valid for encoding: {n}")
+    })
+}
+
+pub(super) const FNS: &[&[FnDef]] = &[
+    TEXT,
+    NAME,
+    NAMETEXT,
+    TEXTNAME,
+    BPCHAR,
+    BYTEA,
+    UUID,
+    BPCHAR_MORE,
+    CASTS,
+    LENGTH,
+    PIECES,
+    CASE,
+];

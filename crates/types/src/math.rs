@@ -1,0 +1,31 @@
+//! Functions of the C library's mathematics that Rust's has no name for.
+
+mod c {
+    // SAFETY: pure functions of the C library that every target of ours links.
+    unsafe extern "C" {
+        pub safe fn erf(x: f64) -> f64;
+        pub safe fn erfc(x: f64) -> f64;
+        pub safe fn tgamma(x: f64) -> f64;
+        pub safe fn lgamma(x: f64) -> f64;
+    }
+}
+
+/// The error function.
+pub fn erf(x: f64) -> f64 {
+    c::erf(x)
+}
+
+/// One minus the error function.
+pub fn erfc(x: f64) -> f64 {
+    c::erfc(x)
+}
+
+/// The gamma function.
+pub fn tgamma(x: f64) -> f64 {
+    c::tgamma(x)
+}
+
+/// The logarithm of the gamma function's magnitude.
+pub fn lgamma(x: f64) -> f64 {
+    c::lgamma(x)
+}
