@@ -7,6 +7,10 @@ use crate::word;
 use base::{Error, Result};
 use os::sync::Mutex;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Sweeps that find every page pinned before a session gives up; some 30 ms.
+const MOST_STRIKES: u32 = 24;
 
 /// How a scan treats the pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -83,25 +87,34 @@ impl PoolInner {
             self.free_count.fetch_sub(1, Ordering::Relaxed);
             return Ok(self.frame(index));
         }
-        let mut tries = count as u64 * 8;
+        let mut strikes = 0;
         loop {
-            let frame = self.frame(self.next_hand());
-            let state = frame.word.load();
-            const BUSY: u64 = word::PINS | word::CLAIMED | word::LOADING | word::WRITING;
-            let usage = frame.usage.load(Ordering::Relaxed);
-            if state & BUSY == 0 {
+            let mut hopeless = true;
+            for _ in 0..count {
+                let frame = self.frame(self.next_hand());
+                let state = frame.word.load();
+                const BUSY: u64 = word::CLAIMED | word::LOADING | word::WRITING;
+                if state & (BUSY | word::PINS) != 0 {
+                    // What is being written, or changes hands, is to be had soon.
+                    hopeless &= state & BUSY == 0;
+                    continue;
+                }
+                hopeless = false;
+                let usage = frame.usage.load(Ordering::Relaxed);
                 if usage > 0 {
                     frame.usage.store(usage - 1, Ordering::Relaxed);
                 } else if self.try_take(frame)? {
                     return Ok(frame);
                 }
             }
-            tries -= 1;
-            if tries == 0 {
+            // Pins are mostly short, so a moment in which all pages have one is no disaster.
+            strikes = if hopeless { strikes + 1 } else { 0 };
+            if strikes > MOST_STRIKES {
                 return Err(Error::internal("no unpinned buffers available"));
             }
-            if tries.is_multiple_of(count as u64 * 2) {
-                os::thread::yield_now();
+            match strikes {
+                0 => os::thread::yield_now(),
+                _ => os::thread::sleep(Duration::from_micros(100) * strikes),
             }
         }
     }

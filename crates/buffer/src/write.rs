@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Pages that a checkpoint copies and writes at a time.
+/// Pages that a checkpoint copies and writes at a time, in a pool that is not tiny.
 const BATCH: usize = 64;
 
 /// A dirty page that was found, by where it goes; sorting gives the order of writing.
@@ -177,6 +177,11 @@ impl PoolInner {
         Ok(())
     }
 
+    /// Pages that are pinned for writing at a time: few enough to leave some for others.
+    fn batch_size(&self) -> usize {
+        (self.frames().len() / 8).clamp(1, BATCH)
+    }
+
     /// The dirty pages that `wanted` picks, sorted by where they go.
     fn find_dirty(&self, wanted: impl Fn(&RelFiles) -> bool) -> Vec<Found> {
         let mut found = Vec::new();
@@ -227,10 +232,11 @@ impl BufferPool {
             Persistence::Temp => false,
         });
         let mut counts = CheckpointCounts::default();
-        let mut staging = AlignedBuf::zeroed(BATCH * PAGE_SIZE);
-        for (i, batch) in found.chunks(BATCH).enumerate() {
+        let size = self.inner.batch_size();
+        let mut staging = AlignedBuf::zeroed(size * PAGE_SIZE);
+        for (i, batch) in found.chunks(size).enumerate() {
             counts.pages += self.inner.write_batch(batch, &mut staging)?;
-            pace(((i * BATCH + batch.len()) as f64) / found.len() as f64);
+            pace(((i * size + batch.len()) as f64) / found.len() as f64);
         }
         self.stats().checkpoint_writes.fetch_add(counts.pages as u64, Ordering::Relaxed);
         counts.files = self.sync_pending()?;
@@ -272,8 +278,9 @@ impl BufferPool {
     }
 
     fn flush_found(&self, found: &[Found]) -> Result<()> {
-        let mut staging = AlignedBuf::zeroed(BATCH * PAGE_SIZE);
-        for batch in found.chunks(BATCH) {
+        let size = self.inner.batch_size();
+        let mut staging = AlignedBuf::zeroed(size * PAGE_SIZE);
+        for batch in found.chunks(size) {
             self.inner.write_batch(batch, &mut staging)?;
         }
         Ok(())
@@ -304,8 +311,9 @@ impl BufferPool {
         }
         found.sort_unstable();
         let mut written = 0;
-        let mut staging = AlignedBuf::zeroed(BATCH.min(most.max(1)) * PAGE_SIZE);
-        for batch in found.chunks(BATCH.min(most.max(1))) {
+        let size = self.inner.batch_size().min(most.max(1));
+        let mut staging = AlignedBuf::zeroed(size * PAGE_SIZE);
+        for batch in found.chunks(size) {
             written += self.inner.write_batch(batch, &mut staging)?;
         }
         self.stats().background_writes.fetch_add(written as u64, Ordering::Relaxed);
