@@ -9,8 +9,9 @@ use crate::usage;
 use crate::word;
 use base::wait::WaitEvent;
 use base::{BlockNo, Fork, Lsn, PAGE_SIZE, RelFile, Result};
-use os::AlignedBuf;
+use os::{AlignedBuf, IoMethod, IoQueue};
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -21,13 +22,79 @@ const BATCH: usize = 64;
 type Found = (RelFile, Fork, BlockNo, u32);
 
 thread_local! {
-    static STAGING: RefCell<Option<AlignedBuf>> = const { RefCell::new(None) };
+    static ONE_PAGE: RefCell<Option<Batch>> = const { RefCell::new(None) };
 }
 
 fn as_page(bytes: &mut [u8]) -> &mut Page {
     match bytes.try_into() {
         Ok(page) => page,
         Err(_) => unreachable!("staging slots have the size of a page"),
+    }
+}
+
+/// Memory for the copies of pages on their way to disk, and the queue they go through.
+pub(crate) struct Batch {
+    /// Before `staging`, so that it is dropped first.
+    queue: Option<IoQueue>,
+    staging: AlignedBuf,
+}
+
+/// Neighbouring pages: which of the batch, the first one's number, the file.
+struct Run {
+    pages: Range<usize>,
+    block: u32,
+    segment: Arc<Segment>,
+}
+
+impl Run {
+    fn bytes<'a>(&self, staging: &'a AlignedBuf) -> &'a [u8] {
+        &staging[self.pages.start * PAGE_SIZE..self.pages.end * PAGE_SIZE]
+    }
+
+    fn offset(&self) -> u64 {
+        (self.block % SEGMENT_BLOCKS) as u64 * PAGE_SIZE as u64
+    }
+
+    fn error(&self, e: &os::IoError) -> base::Error {
+        write_error(self.block, &self.segment.name, e)
+    }
+}
+
+impl Batch {
+    fn new(pages: usize) -> Batch {
+        Batch { staging: AlignedBuf::zeroed(pages * PAGE_SIZE), queue: None }
+    }
+
+    fn slot(&mut self, at: usize) -> &mut Page {
+        as_page(&mut self.staging[at * PAGE_SIZE..(at + 1) * PAGE_SIZE])
+    }
+
+    /// Writes all runs at the same time and waits for them.
+    fn write_all(&mut self, runs: &[Run], method: IoMethod) -> Result<()> {
+        let queue = self.queue.get_or_insert_with(|| IoQueue::new(method));
+        for (number, run) in runs.iter().enumerate() {
+            let bytes = run.bytes(&self.staging);
+            // SAFETY: the staging memory stays, unchanged, until all completions are in below;
+            // if this thread unwinds before, the queue, dropped first, waits for them.
+            unsafe {
+                queue.submit_write(
+                    &run.segment.file,
+                    bytes.as_ptr(),
+                    bytes.len(),
+                    run.offset(),
+                    number as u64,
+                );
+            }
+        }
+        let mut done = Vec::with_capacity(runs.len());
+        while queue.in_flight() > 0 {
+            queue.wait(usize::MAX, &mut done);
+        }
+        for completion in done {
+            let run = &runs[completion.token as usize];
+            completion.result.map_err(|e| run.error(&e))?;
+        }
+        Ok(())
     }
 }
 
@@ -51,21 +118,23 @@ impl PoolInner {
             return Ok(false);
         }
         // Not waiting for a latch: the thread may hold others, which its holder may want.
-        let copied = STAGING.with_borrow_mut(|staging| {
-            let page = pin.try_read()?;
-            frame.word.copied();
-            let mut staging = staging.take().unwrap_or_else(|| AlignedBuf::zeroed(PAGE_SIZE));
-            staging.copy_from_slice(&*page);
-            Some(staging)
-        });
-        let Some(mut staging) = copied else {
+        let copied = match pin.try_read() {
+            Some(page) => {
+                frame.word.copied();
+                let mut batch = ONE_PAGE.take().unwrap_or_else(|| Batch::new(1));
+                batch.slot(0).copy_from_slice(&*page);
+                Some(batch)
+            }
+            None => None,
+        };
+        let Some(mut batch) = copied else {
             frame.wake_if(frame.word.finish_write(false));
             return Ok(false);
         };
         self.stats.backend_writes.fetch_add(1, Ordering::Relaxed);
         usage::count_written(pin.rel().persistence());
-        self.write_staged(&[pin], &mut staging)?;
-        STAGING.set(Some(staging));
+        self.write_staged(&[pin], &mut batch)?;
+        ONE_PAGE.set(Some(batch));
         Ok(true)
     }
 
@@ -74,7 +143,7 @@ impl PoolInner {
     /// While it is the writer of some pages it waits for nothing but the log and the disk: who
     /// waits for one of its pages may be in the way of another. Pages that are not to be had at
     /// once come afterwards, one by one.
-    fn write_batch(&self, found: &[Found], staging: &mut AlignedBuf) -> Result<usize> {
+    fn write_batch(&self, found: &[Found], batch: &mut Batch) -> Result<usize> {
         let mut pins: Vec<Pin> = Vec::with_capacity(found.len());
         let mut busy: Vec<u32> = Vec::new();
         for (.., index) in found {
@@ -92,28 +161,27 @@ impl PoolInner {
                 continue;
             };
             frame.word.copied();
-            let at = pins.len() * PAGE_SIZE;
-            staging[at..at + PAGE_SIZE].copy_from_slice(&*page);
+            batch.slot(pins.len()).copy_from_slice(&*page);
             drop(page);
             pins.push(pin);
         }
         let mut written = pins.len();
-        self.write_staged(&pins, staging)?;
+        self.write_staged(&pins, batch)?;
         drop(pins);
         for index in busy {
-            written += self.write_busy(self.frame(index), staging)? as usize;
+            written += self.write_busy(self.frame(index), batch)? as usize;
         }
         Ok(written)
     }
 
     /// Writes a page that somebody else is writing or changing, when they are done. The caller
     /// must know afterwards that what was dirty before is in the file.
-    fn write_busy(&self, frame: &Frame, staging: &mut AlignedBuf) -> Result<bool> {
+    fn write_busy(&self, frame: &Frame, batch: &mut Batch) -> Result<bool> {
         loop {
             let Some(pin) = self.pin_any(frame) else { return Ok(false) };
             if frame.word.try_begin_write() {
-                copy_out(&pin, as_page(&mut staging[..PAGE_SIZE]));
-                return self.write_staged(&[pin], staging).map(|()| true);
+                copy_out(&pin, batch.slot(0));
+                return self.write_staged(&[pin], batch).map(|()| true);
             }
             if frame.word.load() & word::DIRTY == 0 {
                 return Ok(false);
@@ -125,11 +193,11 @@ impl PoolInner {
         }
     }
 
-    /// Writes the copies, in `staging`, of pages whose writer we are, and is that no longer.
-    fn write_staged(&self, pins: &[Pin], staging: &mut AlignedBuf) -> Result<()> {
+    /// Writes the copies, in the batch, of pages whose writer we are, and is that no longer.
+    fn write_staged(&self, pins: &[Pin], batch: &mut Batch) -> Result<()> {
         let mut newest = Lsn::INVALID;
         for (at, pin) in pins.iter().enumerate() {
-            let copy = as_page(&mut staging[at * PAGE_SIZE..(at + 1) * PAGE_SIZE]);
+            let copy = batch.slot(at);
             if pin.rel().persistence() == Persistence::Permanent {
                 newest = newest.max(page_lsn(copy));
             }
@@ -140,7 +208,7 @@ impl PoolInner {
         if newest > self.log.flushed() {
             result = self.log.flush(newest);
         }
-        let result = result.and_then(|()| self.write_runs(pins, staging));
+        let result = result.and_then(|()| self.write_runs(pins, batch));
         for pin in pins {
             let frame = pin.frame();
             frame.wake_if(frame.word.finish_write(result.is_ok()));
@@ -149,7 +217,8 @@ impl PoolInner {
     }
 
     /// Writes the staged copies of these pages; neighbours on disk go in one request.
-    fn write_runs(&self, pins: &[Pin], staging: &AlignedBuf) -> Result<()> {
+    fn write_runs(&self, pins: &[Pin], batch: &mut Batch) -> Result<()> {
+        let mut runs = Vec::new();
         let mut start = 0;
         while start < pins.len() {
             let first = &pins[start];
@@ -163,16 +232,23 @@ impl PoolInner {
             {
                 len += 1;
             }
-            let segments = &first.rel().fork(first.fork()).segments;
-            let segment = segments.of_block(self, block)?;
-            let bytes = &staging[start * PAGE_SIZE..(start + len) * PAGE_SIZE];
-            let _waiting = os::wait::begin(WaitEvent::DataFileWrite);
-            segment
-                .file
-                .write_at(bytes, (block % SEGMENT_BLOCKS) as u64 * PAGE_SIZE as u64)
-                .map_err(|e| write_error(block, &segment.name, &e))?;
-            segments.note_written(self, &segment);
+            let segment = first.rel().fork(first.fork()).segments.of_block(self, block)?;
+            runs.push(Run { pages: start..start + len, block, segment });
             start += len;
+        }
+        let _waiting = os::wait::begin(WaitEvent::DataFileWrite);
+        match &runs[..] {
+            [] => return Ok(()),
+            [run] => run
+                .segment
+                .file
+                .write_at(run.bytes(&batch.staging), run.offset())
+                .map_err(|e| run.error(&e))?,
+            runs => batch.write_all(runs, self.config.io_method)?,
+        }
+        for run in &runs {
+            let first = &pins[run.pages.start];
+            first.rel().fork(first.fork()).segments.note_written(self, &run.segment);
         }
         Ok(())
     }
@@ -233,9 +309,9 @@ impl BufferPool {
         });
         let mut counts = CheckpointCounts::default();
         let size = self.inner.batch_size();
-        let mut staging = AlignedBuf::zeroed(size * PAGE_SIZE);
+        let mut copies = Batch::new(size);
         for (i, batch) in found.chunks(size).enumerate() {
-            counts.pages += self.inner.write_batch(batch, &mut staging)?;
+            counts.pages += self.inner.write_batch(batch, &mut copies)?;
             pace(((i * size + batch.len()) as f64) / found.len() as f64);
         }
         self.stats().checkpoint_writes.fetch_add(counts.pages as u64, Ordering::Relaxed);
@@ -279,9 +355,9 @@ impl BufferPool {
 
     fn flush_found(&self, found: &[Found]) -> Result<()> {
         let size = self.inner.batch_size();
-        let mut staging = AlignedBuf::zeroed(size * PAGE_SIZE);
+        let mut copies = Batch::new(size);
         for batch in found.chunks(size) {
-            self.inner.write_batch(batch, &mut staging)?;
+            self.inner.write_batch(batch, &mut copies)?;
         }
         Ok(())
     }
@@ -312,9 +388,9 @@ impl BufferPool {
         found.sort_unstable();
         let mut written = 0;
         let size = self.inner.batch_size().min(most.max(1));
-        let mut staging = AlignedBuf::zeroed(size * PAGE_SIZE);
+        let mut copies = Batch::new(size);
         for batch in found.chunks(size) {
-            written += self.inner.write_batch(batch, &mut staging)?;
+            written += self.inner.write_batch(batch, &mut copies)?;
         }
         self.stats().background_writes.fetch_add(written as u64, Ordering::Relaxed);
         Ok(written)
