@@ -7,6 +7,7 @@
 //! of it can be serialised, which is how views and defaults are stored.
 //! It must never know the catalogs, storage or the executor: names come through traits.
 
+pub mod deparse;
 pub mod expr;
 pub mod plan;
 pub mod query;

@@ -1,0 +1,250 @@
+//! What names a query's range table has while it is printed.
+
+use super::plan::PlanScope;
+use super::{Names, Printer, Relation, quote_ident};
+use crate::expr::{Expr, ReturningKind, Var};
+use crate::query::{Query, Rte, RteKind};
+use std::collections::HashSet;
+use std::rc::Rc;
+
+/// Names of one level of range table.
+#[derive(Clone)]
+pub(super) struct Scope<'a> {
+    pub rtable: &'a [Rte],
+    /// What columns of an entry are qualified with.
+    pub tables: Rc<Vec<Option<String>>>,
+    /// Names of an entry's columns.
+    pub columns: Rc<Vec<Vec<String>>>,
+    /// The entry's columns must be named in FROM.
+    pub list_columns: Rc<Vec<bool>>,
+    /// What a plan's special columns mean.
+    pub plan: Option<PlanScope<'a>>,
+    /// Names of old and new rows in RETURNING.
+    pub old_new: (String, String),
+}
+
+impl<'a> Scope<'a> {
+    fn with(tables: Vec<Option<String>>, columns: Vec<Vec<String>>) -> Scope<'a> {
+        let list_columns = vec![false; columns.len()];
+        Scope {
+            rtable: &[],
+            tables: Rc::new(tables),
+            columns: Rc::new(columns),
+            list_columns: Rc::new(list_columns),
+            plan: None,
+            old_new: ("old".into(), "new".into()),
+        }
+    }
+
+    /// A scope of nothing but these relations.
+    pub fn of_relations(of: &[Relation]) -> Scope<'a> {
+        Scope::with(
+            of.iter().map(|r| Some(r.name.clone())).collect(),
+            of.iter().map(|r| r.columns.clone()).collect(),
+        )
+    }
+
+    /// The scope of a range table. Only entries that `used` names (all if `None`) get a name; a
+    /// name that an outer scope or an earlier entry has is made unique by a number.
+    pub fn of_rtable(
+        rtable: &'a [Rte],
+        used: Option<&HashSet<u32>>,
+        outer: &[Scope],
+        names: &dyn Names,
+    ) -> Scope<'a> {
+        let mut taken: HashSet<String> =
+            outer.iter().flat_map(|s| s.tables.iter().flatten().cloned()).collect();
+        let mut tables = Vec::new();
+        for (i, rte) in rtable.iter().enumerate() {
+            let wanted = used.is_none_or(|u| u.contains(&(i as u32 + 1)));
+            let name = table_name(rte, names).filter(|_| wanted);
+            tables.push(name.map(|n| unique(n, &mut taken)));
+        }
+        let mut columns = Vec::new();
+        let mut list = Vec::new();
+        for rte in rtable {
+            let (own, listed) = column_names(rte, names);
+            columns.push(own);
+            list.push(listed);
+        }
+        let mut scope = Scope::with(tables, columns);
+        scope.rtable = rtable;
+        scope.list_columns = Rc::new(list);
+        scope
+    }
+
+    /// The scope of a query within outer ones.
+    pub fn of_query(query: &'a Query, outer: &[Scope], names: &dyn Names) -> Scope<'a> {
+        Scope::of_rtable(&query.rtable, None, outer, names)
+    }
+}
+
+fn unique(name: String, taken: &mut HashSet<String>) -> String {
+    let mut candidate = name.clone();
+    let mut n = 0;
+    while !taken.insert(candidate.clone()) {
+        n += 1;
+        candidate = format!("{name}_{n}");
+    }
+    candidate
+}
+
+fn table_name(rte: &Rte, names: &dyn Names) -> Option<String> {
+    if let Some(alias) = &rte.alias {
+        return Some(alias.name.clone());
+    }
+    match &rte.kind {
+        RteKind::Relation { relid, .. } => {
+            Some(names.relation(*relid).map_or_else(|| rte.eref.name.clone(), |n| n.name))
+        }
+        RteKind::Join { .. } | RteKind::Group { .. } => None,
+        _ => Some(rte.eref.name.clone()),
+    }
+}
+
+/// Names of an entry's columns, and whether they must be listed after its alias.
+fn column_names(rte: &Rte, names: &dyn Names) -> (Vec<String>, bool) {
+    let given = rte.alias.as_ref().map_or(&[][..], |a| &a.columns);
+    let real = match &rte.kind {
+        RteKind::Relation { relid, .. } => names.columns(*relid),
+        _ => rte.eref.columns.clone(),
+    };
+    let real = if real.is_empty() { rte.eref.columns.clone() } else { real };
+    let mut taken = HashSet::new();
+    let mut own = Vec::new();
+    // Aliases were given to the columns that were there then, dropped ones included.
+    for (i, name) in real.iter().enumerate() {
+        let name = match given.get(i) {
+            Some(alias) if !name.is_empty() && !alias.is_empty() => alias,
+            _ => name,
+        };
+        own.push(if name.is_empty() { String::new() } else { unique(name.clone(), &mut taken) });
+    }
+    let listed = match &rte.kind {
+        RteKind::Relation { .. } => own != real,
+        RteKind::Function { .. } => true,
+        RteKind::Join { .. } => !given.is_empty(),
+        _ => !given.is_empty() || own != real,
+    };
+    (own, listed)
+}
+
+/// Name of a system column.
+fn system_column(attno: i16) -> &'static str {
+    match attno {
+        -1 => "ctid",
+        -2 => "xmin",
+        -3 => "cmin",
+        -4 => "xmax",
+        -5 => "cmax",
+        _ => "tableoid",
+    }
+}
+
+impl<'a> Printer<'a> {
+    /// Prints a column and says what name it has. `top`: it is an output column by itself, where
+    /// a whole row must not be expanded.
+    pub(super) fn var(&mut self, var: &'a Var, top: bool) -> Option<String> {
+        if let Some(plan) = self.scope(var.levels_up).and_then(|s| s.plan.as_ref()) {
+            if let Some((scope, expr)) = plan.resolve(var) {
+                self.special_var(var.levels_up, scope, expr);
+                return None;
+            }
+        }
+        let scope = self.scope(var.levels_up)?.clone();
+        let in_query = scope.plan.is_none() && !scope.rtable.is_empty();
+        let (varno, attno) = if in_query && var.syn_no > 0 {
+            (var.syn_no, var.syn_attno)
+        } else {
+            (var.varno, var.attno)
+        };
+        let index = (varno as usize).checked_sub(1)?;
+        match scope.rtable.get(index).map(|r| &r.kind) {
+            Some(RteKind::Group { exprs }) if attno > 0 => {
+                let expr = exprs.get(attno as usize - 1)?;
+                self.at_level(var.levels_up, |p| p.expr(expr, true));
+                return None;
+            }
+            Some(RteKind::Join { alias_vars, .. }) if attno > 0 => {
+                let unnamed = scope.tables[index].is_none();
+                if let (true, Some(Expr::Var(v))) = (unnamed, alias_vars.get(attno as usize - 1)) {
+                    let mut name = None;
+                    self.at_level(var.levels_up, |p| name = p.var(v, top));
+                    return name;
+                }
+            }
+            _ => {}
+        }
+        self.plain_var(var, &scope, index, attno, top)
+    }
+
+    fn plain_var(
+        &mut self,
+        var: &'a Var,
+        scope: &Scope<'a>,
+        index: usize,
+        attno: i16,
+        top: bool,
+    ) -> Option<String> {
+        let name = match attno {
+            0 => None,
+            n if n < 0 => Some(system_column(n).to_string()),
+            n => scope.columns.get(index).and_then(|c| c.get(n as usize - 1)).cloned(),
+        };
+        let name = name.or_else(|| (attno > 0).then(|| "?dropped?column?".to_string()));
+        let table = match var.returning {
+            ReturningKind::Default => scope.tables.get(index).cloned().flatten(),
+            ReturningKind::Old => Some(scope.old_new.0.clone()),
+            ReturningKind::New => Some(scope.old_new.1.clone()),
+        };
+        let qualified = self.prefix
+            || name.is_none()
+            || var.returning != ReturningKind::Default
+            || (self.in_order_by && self.hidden_by_output(var, name.as_deref()));
+        if let (true, Some(table)) = (qualified, &table) {
+            self.put_ident(table);
+            self.put(".");
+        }
+        match &name {
+            Some(name) => self.put_ident(name),
+            None => {
+                self.put("*");
+                if top {
+                    let ty = self.names.type_name(var.ty, -1);
+                    self.put("::");
+                    self.put(&ty);
+                }
+            }
+        }
+        name
+    }
+
+    /// True if an output column of another meaning has this name, so that ORDER BY would take it.
+    fn hidden_by_output(&self, var: &Var, name: Option<&str>) -> bool {
+        let renamed = |i: usize| self.result_names.as_ref().and_then(|r| r.get(i).cloned());
+        self.targets.iter().filter(|t| !t.junk).enumerate().any(|(i, t)| {
+            let output = renamed(i).or_else(|| t.name.clone());
+            let same = matches!(&t.expr, Expr::Var(v)
+                if v.varno == var.varno && v.attno == var.attno && v.levels_up == var.levels_up);
+            output.as_deref() == name && !same
+        })
+    }
+
+    pub(super) fn scope(&self, levels_up: u32) -> Option<&Scope<'a>> {
+        self.scopes.len().checked_sub(1 + levels_up as usize).map(|i| &self.scopes[i])
+    }
+
+    /// Runs `print` as if the scope so many levels out were the innermost.
+    pub(super) fn at_level(&mut self, levels_up: u32, print: impl FnOnce(&mut Self)) {
+        let keep = self.scopes.len() - levels_up as usize;
+        let inner = self.scopes.split_off(keep);
+        print(self);
+        self.scopes.extend(inner);
+    }
+
+    /// The name that an entry's columns are qualified with, quoted.
+    pub(super) fn table_name(&self, rtindex: u32) -> Option<String> {
+        let scope = self.scopes.last()?;
+        scope.tables.get(rtindex as usize - 1)?.as_deref().map(quote_ident)
+    }
+}
