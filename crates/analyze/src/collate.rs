@@ -1,0 +1,250 @@
+//! Which collation each expression has and which one each function is given.
+
+use crate::state::Analyzer;
+use base::{Oid, Result, err};
+use catalog::oids;
+use ir::{Expr, Location, Query};
+
+/// How a collation was come by; a stronger one wins.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+enum Strength {
+    None,
+    Implicit,
+    Conflict,
+    Explicit,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    collation: Oid,
+    strength: Strength,
+    location: Location,
+}
+
+const NOTHING: Found = Found { collation: Oid::INVALID, strength: Strength::None, location: None };
+
+impl Found {
+    /// What functions are given: none if it is not certain.
+    fn usable(&self) -> Oid {
+        if self.strength == Strength::Conflict { Oid::INVALID } else { self.collation }
+    }
+}
+
+/// `assign_query_collations`: every expression of this level.
+pub(crate) fn assign_query(a: &mut Analyzer, query: &mut Query) -> Result<()> {
+    let mut result = Ok(());
+    ir::walk::own_exprs_mut(query, &mut |e| {
+        if result.is_ok() {
+            result = assign(a, e);
+        }
+    });
+    result
+}
+
+/// `assign_expr_collations`.
+pub(crate) fn assign(a: &mut Analyzer, expr: &mut Expr) -> Result<()> {
+    walk(a, expr).map(|_| ())
+}
+
+/// The collation that the values of a column of VALUES share.
+pub(crate) fn column_collation(a: &mut Analyzer, exprs: &mut [Expr]) -> Result<Oid> {
+    let mut merged = NOTHING;
+    for e in exprs {
+        let found = walk(a, e)?;
+        merge(a, &mut merged, found)?;
+    }
+    Ok(merged.usable())
+}
+
+fn name_of(a: &Analyzer, collation: Oid) -> String {
+    match a.catalog().find_collation(collation) {
+        Ok(Some(c)) => c.name.to_string(),
+        _ => collation.to_string(),
+    }
+}
+
+/// `merge_collation_state`.
+fn merge(a: &Analyzer, into: &mut Found, new: Found) -> Result<()> {
+    if new.strength > into.strength {
+        *into = new;
+        return Ok(());
+    }
+    if new.strength < into.strength || new.collation == into.collation {
+        return Ok(());
+    }
+    match new.strength {
+        Strength::Implicit => {
+            // One that is not the default beats the default.
+            if into.collation == oids::DEFAULT_COLLATION {
+                *into = new;
+            } else if new.collation != oids::DEFAULT_COLLATION {
+                into.strength = Strength::Conflict;
+            }
+            Ok(())
+        }
+        Strength::Explicit => Err(err!(
+            COLLATION_MISMATCH,
+            "collation mismatch between explicit collations \"{}\" and \"{}\"",
+            name_of(a, into.collation),
+            name_of(a, new.collation)
+        )
+        .at(new.location)),
+        _ => Ok(()),
+    }
+}
+
+fn leaf(expr: &Expr) -> Found {
+    let collation = expr.collation();
+    let strength = if collation.is_valid() { Strength::Implicit } else { Strength::None };
+    Found { collation, strength, location: expr.location() }
+}
+
+fn walk(a: &mut Analyzer, expr: &mut Expr) -> Result<Found> {
+    base::stack::check()?;
+    let mut inner = NOTHING;
+    let place = expr.location();
+    match expr {
+        Expr::Const(_)
+        | Expr::Var(_)
+        | Expr::Param(_)
+        | Expr::CaseTest { .. }
+        | Expr::SqlValue { .. }
+        | Expr::DomainValue { .. }
+        | Expr::SetToDefault { .. }
+        | Expr::CurrentOf { .. }
+        | Expr::NextValue { .. }
+        | Expr::MergeAction { .. } => return Ok(leaf(expr)),
+        Expr::Collate { arg, collation, location } => {
+            walk(a, arg)?;
+            let (collation, location) = (*collation, *location);
+            return Ok(Found { collation, strength: Strength::Explicit, location });
+        }
+        Expr::FieldSelect { arg, .. } => {
+            walk(a, arg)?;
+            return Ok(leaf(expr));
+        }
+        Expr::Row(row) => {
+            for e in &mut row.args {
+                walk(a, e)?;
+            }
+            return Ok(NOTHING);
+        }
+        Expr::RowCompare { left, right, collations, .. } => {
+            for (i, (l, r)) in left.iter_mut().zip(right).enumerate() {
+                let mut pair = walk(a, l)?;
+                let other = walk(a, r)?;
+                merge(a, &mut pair, other)?;
+                collations[i] = pair.usable();
+            }
+            return Ok(NOTHING);
+        }
+        Expr::SubLink(link) => {
+            if let Some(test) = &mut link.test {
+                walk(a, test)?;
+            }
+            return Ok(leaf(expr));
+        }
+        Expr::Case(case) => {
+            if let Some(arg) = &mut case.arg {
+                walk(a, arg)?;
+            }
+            for w in &mut case.whens {
+                walk(a, &mut w.when)?;
+                let found = walk(a, &mut w.then)?;
+                merge(a, &mut inner, found)?;
+            }
+            let found = walk(a, &mut case.default)?;
+            merge(a, &mut inner, found)?;
+        }
+        Expr::Agg(agg) => {
+            for e in &mut agg.direct_args {
+                let found = walk(a, e)?;
+                if agg.kind != 'h' {
+                    merge(a, &mut inner, found)?;
+                }
+            }
+            let single = agg.args.len() == 1;
+            for t in &mut agg.args {
+                let found = walk(a, &mut t.expr)?;
+                if !t.junk && (agg.kind == 'n' || single) {
+                    merge(a, &mut inner, found)?;
+                }
+            }
+            if let Some(f) = &mut agg.filter {
+                walk(a, f)?;
+            }
+        }
+        Expr::Window(w) => {
+            for e in &mut w.args {
+                let found = walk(a, e)?;
+                merge(a, &mut inner, found)?;
+            }
+            if let Some(f) = &mut w.filter {
+                walk(a, f)?;
+            }
+        }
+        Expr::Subscript(s) => {
+            for e in s.upper.iter_mut().chain(&mut s.lower).flatten() {
+                walk(a, e)?;
+            }
+            inner = walk(a, &mut s.container)?;
+            if let Some(e) = &mut s.assign {
+                let found = walk(a, e)?;
+                merge(a, &mut inner, found)?;
+            }
+        }
+        Expr::CoerceToDomain { arg, .. } => {
+            inner = walk(a, arg)?;
+        }
+        _ => {
+            let mut result = Ok(());
+            ir::walk::children_mut(expr, &mut |e| {
+                if result.is_ok() {
+                    result = walk(a, e).and_then(|found| merge(a, &mut inner, found));
+                }
+            });
+            result?;
+        }
+    }
+    finish(a, expr, inner, place)
+}
+
+/// What the node's value has, from its type and its operands.
+fn finish(a: &mut Analyzer, expr: &mut Expr, inner: Found, place: Location) -> Result<Found> {
+    let own = a.collation_of_type(expr.ty())?;
+    let domain = matches!(expr, Expr::CoerceToDomain { .. });
+    let found = if !own.is_valid() {
+        NOTHING
+    } else if domain && own != oids::DEFAULT_COLLATION {
+        Found { collation: own, strength: Strength::Implicit, location: place }
+    } else if inner.strength > Strength::None {
+        inner
+    } else {
+        Found { collation: own, strength: Strength::Implicit, location: place }
+    };
+    set(expr, found.usable(), inner.usable());
+    Ok(found)
+}
+
+/// `exprSetCollation` and `exprSetInputCollation`.
+fn set(expr: &mut Expr, out: Oid, input: Oid) {
+    match expr {
+        Expr::Func(f) => (f.collation, f.input_collation) = (out, input),
+        Expr::Op(o) => (o.collation, o.input_collation) = (out, input),
+        Expr::ScalarArrayOp(s) => s.input_collation = input,
+        Expr::Agg(g) => (g.collation, g.input_collation) = (out, input),
+        Expr::Window(w) => (w.collation, w.input_collation) = (out, input),
+        Expr::Subscript(s) => s.collation = out,
+        Expr::Relabel { collation, .. }
+        | Expr::CoerceViaIo { collation, .. }
+        | Expr::ArrayCoerce { collation, .. }
+        | Expr::Coalesce { collation, .. }
+        | Expr::CoerceToDomain { collation, .. } => *collation = out,
+        Expr::MinMax { collation, input_collation, .. } => {
+            (*collation, *input_collation) = (out, input);
+        }
+        Expr::Case(c) => c.collation = out,
+        Expr::Array(x) => x.collation = out,
+        _ => {}
+    }
+}

@@ -1,0 +1,182 @@
+//! What definitions hold: defaults, checks, index expressions, partition bounds.
+
+use crate::state::{Analyzer, Kind};
+use crate::{Env, Params, collate};
+use base::{Oid, Result, err};
+use catalog::{CastContext, RelationDesc, oids};
+use ir::{CoercionForm, Expr};
+use parser::ast;
+
+/// What an expression over one relation is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExprUse {
+    /// A CHECK constraint.
+    Check,
+    /// A column of an index.
+    Index,
+    /// The predicate of an index.
+    IndexPredicate,
+    /// A stored or virtual generated column.
+    Generated,
+    /// A partition key.
+    PartitionKey,
+    /// A column of extended statistics.
+    Statistics,
+    /// USING of ALTER COLUMN TYPE.
+    AlterType,
+    /// USING or WITH CHECK of a policy.
+    Policy,
+    /// WHERE of COPY FROM.
+    CopyWhere,
+}
+
+/// Analyses an expression over one relation, whose columns are Vars of entry 1. Predicates and
+/// checks are coerced to boolean.
+pub fn relation_expr(
+    env: &Env,
+    rel: &RelationDesc,
+    expr: &ast::Expr,
+    used: ExprUse,
+) -> Result<Expr> {
+    let mut a = Analyzer::new(env, Params::None);
+    let item = a.add_relation(rel, None, false, true, 1, 0, None)?;
+    a.st().namespace.push(item);
+    let (kind, boolean) = match used {
+        ExprUse::Check => (Kind::CheckConstraint, Some("CHECK")),
+        ExprUse::Index => (Kind::IndexExpression, None),
+        ExprUse::IndexPredicate => (Kind::IndexPredicate, Some("WHERE")),
+        ExprUse::Generated => (Kind::GeneratedColumn, None),
+        ExprUse::PartitionKey => (Kind::PartitionExpression, None),
+        ExprUse::Statistics => (Kind::StatsExpression, None),
+        ExprUse::AlterType => (Kind::AlterColTransform, None),
+        ExprUse::Policy => (Kind::Policy, Some("POLICY")),
+        ExprUse::CopyWhere => (Kind::CopyWhere, Some("WHERE")),
+    };
+    let mut made = a.expr(expr, kind)?;
+    if let Some(construct) = boolean {
+        made = a.coerce_to_boolean(made, construct)?;
+    } else if made.ty() == oids::UNKNOWN {
+        made = a.to_common(made, oids::TEXT, "")?;
+    }
+    collate::assign(&mut a, &mut made)?;
+    check_volatility(&a, &made, used)?;
+    Ok(made)
+}
+
+/// Index and generation expressions must not depend on anything but the row.
+fn check_volatility(a: &Analyzer, expr: &Expr, used: ExprUse) -> Result<()> {
+    let message = match used {
+        ExprUse::Index => "functions in index expression must be marked IMMUTABLE",
+        ExprUse::IndexPredicate => "functions in index predicate must be marked IMMUTABLE",
+        ExprUse::Generated => "generation expression is not immutable",
+        ExprUse::PartitionKey => "functions in partition key expression must be marked IMMUTABLE",
+        _ => return Ok(()),
+    };
+    let mut worst = b'i';
+    let mut note = |oid: Oid| {
+        if let Ok(p) = a.catalog().proc(oid)
+            && p.volatility != b'i'
+        {
+            worst = p.volatility;
+        }
+    };
+    ir::walk::each(expr, &mut |e| match e {
+        Expr::Func(f) => note(f.func),
+        Expr::Op(o) => note(o.func),
+        Expr::ScalarArrayOp(s) => note(s.func),
+        // The time and the user are stable, not immutable.
+        Expr::SqlValue { .. } => note(Oid(1299)),
+        _ => {}
+    });
+    if worst != b'i' {
+        return Err(err!(INVALID_OBJECT_DEFINITION, "{message}"));
+    }
+    Ok(())
+}
+
+/// Analyses a column's DEFAULT, or with `generated` its generation expression over that
+/// relation, coerced to the column's type.
+pub fn column_default(
+    env: &Env,
+    column: &str,
+    ty: Oid,
+    typmod: i32,
+    expr: &ast::Expr,
+    generated: Option<&RelationDesc>,
+) -> Result<Expr> {
+    let mut made = match generated {
+        Some(rel) => relation_expr(env, rel, expr, ExprUse::Generated)?,
+        None => {
+            let mut a = Analyzer::new(env, Params::None);
+            a.expr(expr, Kind::ColumnDefault)?
+        }
+    };
+    if let Some(rel) = generated {
+        refuse_generated(rel, &made)?;
+    }
+    let mut a = Analyzer::new(env, Params::None);
+    let source = made.ty();
+    let form = CoercionForm::ImplicitCast;
+    let cx = CastContext::Assignment;
+    made = a.coerce_to_target(made, ty, typmod, cx, form, None)?.ok_or_else(|| {
+        let what = if generated.is_some() { "generation" } else { "default" };
+        err!(
+            DATATYPE_MISMATCH,
+            "column \"{column}\" is of type {} but {what} expression is of type {}",
+            a.type_shown(ty),
+            a.type_shown(source)
+        )
+        .hint("You will need to rewrite or cast the expression.")
+    })?;
+    collate::assign(&mut a, &mut made)?;
+    Ok(made)
+}
+
+/// A generated column may not use another one.
+fn refuse_generated(rel: &RelationDesc, expr: &Expr) -> Result<()> {
+    let mut problem = None;
+    ir::walk::each(expr, &mut |e| {
+        let Expr::Var(v) = e else { return };
+        let attr = rel.tuple.attrs.get((v.attno - 1).max(0) as usize);
+        if v.attno > 0
+            && let Some(attr) = attr
+            && attr.generated != 0
+        {
+            problem = Some((attr.name.clone(), v.location));
+        }
+    });
+    match problem {
+        Some((name, at)) => Err(err!(
+            INVALID_OBJECT_DEFINITION,
+            "cannot use generated column \"{name}\" in column generation expression"
+        )
+        .detail("A generated column cannot reference another generated column.")
+        .at(at)),
+        None => Ok(()),
+    }
+}
+
+/// Analyses a value of a partition bound as the key column's type.
+pub fn partition_bound_value(
+    env: &Env,
+    expr: &ast::Expr,
+    column: &str,
+    ty: Oid,
+    typmod: i32,
+) -> Result<Expr> {
+    let mut a = Analyzer::new(env, Params::None);
+    let made = a.expr(expr, Kind::PartitionBound)?;
+    let at = made.location();
+    let form = CoercionForm::ImplicitCast;
+    let cx = CastContext::Assignment;
+    let mut made = a.coerce_to_target(made, ty, typmod, cx, form, None)?.ok_or_else(|| {
+        err!(
+            DATATYPE_MISMATCH,
+            "specified value cannot be cast to type {} for column \"{column}\"",
+            a.type_shown(ty)
+        )
+        .at(at)
+    })?;
+    collate::assign(&mut a, &mut made)?;
+    Ok(made)
+}

@@ -1,0 +1,88 @@
+//! Semantic analysis: a syntax tree and the catalog make an [`ir::Query`].
+//!
+//! Entry points: [`analyze`] for SELECT, INSERT, UPDATE, DELETE, MERGE and VALUES, [`rewrite`]
+//! for views and stored expressions behind columns, [`resolve_type`] for types,
+//! [`relation_expr`] and [`column_default`] for what definitions hold, [`format_type`].
+//! Invariants: names, operators and coercions are resolved by PostgreSQL's rules and refused in
+//! its words, with the byte offset of the culprit; nothing is evaluated but literals.
+//! It must never know how a query is run: plans, storage, sessions.
+
+mod agg;
+mod assign;
+mod clause;
+mod coerce;
+mod collate;
+mod cte;
+mod ddl;
+mod expr;
+mod from;
+mod func;
+mod generic;
+mod grouping;
+mod insert;
+mod lock;
+mod merge;
+mod names;
+mod oper;
+mod params;
+mod rewrite;
+mod row;
+mod select;
+mod setop;
+mod state;
+mod sublink;
+mod target;
+mod typename;
+mod update;
+mod window;
+
+pub use coerce::CoercionContext;
+pub use ddl::{ExprUse, column_default, partition_bound_value, relation_expr};
+pub use rewrite::{rewrite, stored_expr};
+pub use typename::{format_type, format_type_with};
+
+use base::{Oid, Result};
+use catalog::CatalogView;
+use parser::ast;
+use state::Analyzer;
+use types::io::IoCtx;
+
+/// What analysis needs of the session.
+pub struct Env<'a> {
+    /// The catalog, with the search path.
+    pub catalog: &'a CatalogView,
+    /// For reading literals.
+    pub io: IoCtx<'a>,
+}
+
+/// What `$n` may mean.
+pub enum Params<'a> {
+    /// There are none.
+    None,
+    /// Their types are given; one of 0 or `unknown` takes the type its use asks for, and the
+    /// list grows as parameters turn up.
+    Infer(&'a mut Vec<Oid>),
+    /// Their types are fixed.
+    Fixed(&'a [Oid]),
+}
+
+/// Analyses a statement that is planned: SELECT, INSERT, UPDATE, DELETE, MERGE.
+pub fn analyze(env: &Env, stmt: &ast::RawStmt, params: Params) -> Result<ir::Query> {
+    let mut query = analyze_stmt(env, &stmt.stmt, params)?;
+    query.location = Some(stmt.location);
+    query.length = stmt.len;
+    Ok(query)
+}
+
+/// [`analyze`] for a statement within another (EXPLAIN, PREPARE, CREATE TABLE AS, COPY).
+pub fn analyze_stmt(env: &Env, stmt: &ast::Stmt, params: Params) -> Result<ir::Query> {
+    let mut analyzer = Analyzer::new(env, params);
+    let mut query = analyzer.top_statement(stmt)?;
+    analyzer.finish_params(&mut query)?;
+    Ok(query)
+}
+
+/// The type a name means, with its modifier; undefined and shell types are errors.
+pub fn resolve_type(env: &Env, name: &ast::TypeName) -> Result<(Oid, i32)> {
+    Analyzer::new(env, Params::None).type_of_name(name)
+}

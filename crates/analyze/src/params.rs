@@ -1,0 +1,103 @@
+//! `$n`: what type each has.
+
+use crate::Params;
+use crate::state::Analyzer;
+use base::{Oid, Result, err};
+use catalog::oids;
+use ir::{Expr, Location, Param, ParamKind, Query};
+
+impl Analyzer<'_> {
+    /// A reference to `$number`.
+    pub fn param(&mut self, number: u32, at: Location) -> Result<Expr> {
+        let missing = || err!(UNDEFINED_PARAMETER, "there is no parameter ${number}").at(at);
+        if number == 0 || number > u16::MAX as u32 {
+            return Err(missing());
+        }
+        let i = number as usize - 1;
+        let ty = match &mut self.params {
+            Params::None => return Err(missing()),
+            Params::Fixed(types) => match types.get(i) {
+                Some(t) if t.is_valid() => *t,
+                _ => return Err(missing()),
+            },
+            Params::Infer(types) => {
+                if types.len() <= i {
+                    types.resize(i + 1, Oid::INVALID);
+                }
+                if !types[i].is_valid() {
+                    types[i] = oids::UNKNOWN;
+                }
+                types[i]
+            }
+        };
+        let collation = self.collation_of_type(ty)?;
+        Ok(Expr::Param(Param {
+            kind: ParamKind::Extern,
+            id: number,
+            ty,
+            typmod: -1,
+            collation,
+            location: at,
+        }))
+    }
+
+    /// After the statement: every parameter must have got one type everywhere.
+    pub fn finish_params(&mut self, query: &mut Query) -> Result<()> {
+        let Params::Infer(types) = &self.params else {
+            return Ok(());
+        };
+        let types: &[Oid] = types;
+        if types.is_empty() {
+            return Ok(());
+        }
+        let mut problem = None;
+        ir::walk::query_exprs(query, 0, &mut |e, _| {
+            ir::walk::any_levels(e, 0, &mut |e, _| {
+                if let Expr::Param(p) = e
+                    && p.kind == ParamKind::Extern
+                    && problem.is_none()
+                    && (p.ty == oids::UNKNOWN || types.get(p.id as usize - 1) != Some(&p.ty))
+                {
+                    problem = Some((p.id, p.location));
+                }
+                false
+            });
+        });
+        match problem {
+            Some((id, at)) => {
+                Err(err!(AMBIGUOUS_PARAMETER, "could not determine data type of parameter ${id}")
+                    .at(at))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// A parameter of unknown type gets the type that is asked for.
+pub(crate) fn coerce(
+    a: &mut Analyzer,
+    p: &Param,
+    target: Oid,
+    collation: Oid,
+    at: Location,
+) -> Result<Option<Expr>> {
+    let Params::Infer(types) = &mut a.params else {
+        return Ok(None);
+    };
+    let slot = &mut types[p.id as usize - 1];
+    if *slot == oids::UNKNOWN {
+        *slot = target;
+    } else if *slot != target {
+        let deduced = *slot;
+        let detail = format!("{} versus {}", a.type_shown(deduced), a.type_shown(target));
+        return Err(err!(
+            AMBIGUOUS_PARAMETER,
+            "inconsistent types deduced for parameter ${}",
+            p.id
+        )
+        .detail(detail)
+        .at(p.location));
+    }
+    let location = p.location.into_iter().chain(at).min();
+    Ok(Some(Expr::Param(Param { ty: target, collation, location, ..p.clone() })))
+}

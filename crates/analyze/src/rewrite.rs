@@ -1,0 +1,448 @@
+//! After analysis: defaults and generated columns of modified rows, views as subqueries.
+
+use crate::{Env, Params};
+use base::{Error, Oid, Result, err};
+use catalog::{RelKind, RelationDesc, oids};
+use ir::{CmdType, Expr, Overriding, Query, RteKind, TargetEntry};
+use std::sync::Arc;
+
+/// How deep views may be nested.
+const MAX_DEPTH: u32 = 100;
+
+/// Makes a query ready for the planner: one or, with rules, several or none.
+pub fn rewrite(env: &Env, query: Query) -> Result<Vec<Query>> {
+    let mut query = query;
+    rewrite_query(env, &mut query, 0)?;
+    Ok(vec![query])
+}
+
+/// A stored expression (`pg_node_tree`).
+pub fn stored_expr(text: &str) -> Result<Expr> {
+    serde_json::from_str(text).map_err(|e| Error::internal(format!("stored expression: {e}")))
+}
+
+fn rewrite_query(env: &Env, query: &mut Query, depth: u32) -> Result<()> {
+    base::stack::check()?;
+    if depth > MAX_DEPTH {
+        return Err(base::stack::too_deep());
+    }
+    if query.result_relation > 0 {
+        rewrite_target(env, query)?;
+    }
+    for cte in &mut query.ctes {
+        rewrite_query(env, &mut cte.query, depth)?;
+    }
+    for i in 0..query.rtable.len() {
+        let is_target = i as u32 + 1 == query.result_relation;
+        match &mut query.rtable[i].kind {
+            RteKind::Subquery { query: inner, .. } => rewrite_query(env, inner, depth)?,
+            RteKind::Relation { relid, relkind: 'v', .. } if !is_target => {
+                let relid = *relid;
+                expand_view(env, query, i, relid, depth)?;
+            }
+            RteKind::Relation { relid, relkind: 'm', .. } => {
+                let rel = env.catalog.relation(*relid)?;
+                if !rel.is_populated && query.rtable[i].in_from {
+                    return Err(err!(
+                        OBJECT_NOT_IN_PREREQUISITE_STATE,
+                        "materialized view \"{}\" has not been populated",
+                        rel.name
+                    )
+                    .hint("Use the REFRESH MATERIALIZED VIEW command."));
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut result = Ok(());
+    ir::walk::own_exprs_mut(query, &mut |e| {
+        ir::walk::transform(e, &mut |e| {
+            if let Expr::SubLink(s) = e
+                && result.is_ok()
+            {
+                result = rewrite_query(env, &mut s.query, depth);
+            }
+        });
+    });
+    result?;
+    expand_virtual(env, query)
+}
+
+/// Columns that are computed when read become their expressions.
+fn expand_virtual(env: &Env, query: &mut Query) -> Result<()> {
+    for i in 0..query.rtable.len() {
+        let RteKind::Relation { relid, .. } = query.rtable[i].kind else { continue };
+        let rel = env.catalog.relation(relid)?;
+        if !rel.tuple.attrs.iter().any(|a| a.generated == b'v') {
+            continue;
+        }
+        let varno = i as u32 + 1;
+        let mut exprs: Vec<Option<Expr>> = Vec::new();
+        for (n, a) in rel.tuple.attrs.iter().enumerate() {
+            exprs.push(match rel.default_of(n as i16 + 1) {
+                Some(text) if a.generated == b'v' => Some(stored_expr(text)?),
+                _ => None,
+            });
+        }
+        ir::walk::rewrite_query(query, 0, &mut |e, level| {
+            let Expr::Var(v) = e else { return None };
+            if v.varno != varno || v.levels_up != level || v.attno <= 0 {
+                return None;
+            }
+            let mut found = exprs.get(v.attno as usize - 1)?.clone()?;
+            ir::walk::transform(&mut found, &mut |e| {
+                if let Expr::Var(inner) = e {
+                    inner.varno = varno;
+                    inner.syn_no = varno;
+                    inner.levels_up = level;
+                    inner.nulling_rels = v.nulling_rels.clone();
+                }
+            });
+            Some(found)
+        });
+    }
+    Ok(())
+}
+
+/// The query of a view.
+fn view_query(env: &Env, view: &RelationDesc) -> Result<Query> {
+    let Some(text) = view.view_query() else {
+        return Err(Error::internal(format!("view \"{}\" has no query", view.name)));
+    };
+    if text.starts_with('[') || text.starts_with('{') {
+        let parsed: std::result::Result<Vec<Query>, _> = serde_json::from_str(text);
+        let first = parsed.map(|list| list.into_iter().next());
+        return match first {
+            Ok(Some(query)) => Ok(query),
+            Ok(None) => Err(Error::internal("a view's rule without an action")),
+            Err(e) => Err(Error::internal(format!("stored view: {e}"))),
+        };
+    }
+    // A built-in view is text; its names are those of pg_catalog.
+    let stmts = parser::parse(text)?;
+    let Some(stmt) = stmts.first() else {
+        return Err(Error::internal("a built-in view without a query"));
+    };
+    let mut context = env.catalog.context().clone();
+    context.search_path = vec![view.namespace, oids::PG_CATALOG];
+    let catalog = env.catalog.with_context(context);
+    let inner = Env { catalog: &catalog, io: env.io };
+    let mut query = crate::analyze(&inner, stmt, Params::None)?;
+    clear_places(&mut query);
+    Ok(query)
+}
+
+/// Places in a view's own text mean nothing in the statement that uses it.
+fn clear_places(query: &mut Query) {
+    query.location = None;
+    query.length = 0;
+    ir::walk::rewrite_query(query, 0, &mut |_, _| None);
+    ir::walk::own_exprs_mut(query, &mut |e| *e = crate::clause::unplaced_keeping(e));
+    for inner in ir::walk::nested_queries_mut(query) {
+        clear_places(inner);
+    }
+}
+
+/// A view in FROM becomes a subquery.
+fn expand_view(env: &Env, query: &mut Query, index: usize, relid: Oid, depth: u32) -> Result<()> {
+    let view = env.catalog.relation(relid)?;
+    let mut inner = view_query(env, &view)?;
+    // The view's owner needs the rights on what it reads.
+    for rte in &mut inner.rtable {
+        if let Some(perms) = &mut rte.perms {
+            perms.check_as = Some(view.owner);
+        }
+    }
+    if let Some(mark) = query.row_marks.iter().find(|m| m.rtindex as usize == index + 1).cloned() {
+        lock_view(&mut inner, &mark);
+    }
+    rewrite_query(env, &mut inner, depth + 1)?;
+    let barrier = view.option("security_barrier").is_some_and(|v| v == "true" || v == "on");
+    query.rtable[index].kind =
+        RteKind::Subquery { query: Box::new(inner), view: Some(relid), barrier };
+    Ok(())
+}
+
+/// FOR UPDATE of a view locks the tables in it.
+fn lock_view(inner: &mut Query, mark: &ir::RowMark) {
+    for (i, rte) in inner.rtable.iter_mut().enumerate() {
+        if !rte.in_from || !matches!(rte.kind, RteKind::Relation { .. }) {
+            continue;
+        }
+        let mark = ir::RowMark { rtindex: i as u32 + 1, pushed_down: true, ..mark.clone() };
+        inner.row_marks.push(mark);
+    }
+}
+
+// Modified rows.
+
+fn rewrite_target(env: &Env, query: &mut Query) -> Result<()> {
+    let RteKind::Relation { relid, .. } = query.rte(query.result_relation).kind else {
+        return Err(Error::internal("the target is not a relation"));
+    };
+    let rel = env.catalog.relation(relid)?;
+    if rel.kind == RelKind::View {
+        return Err(Error::unsupported("modifying a view"));
+    }
+    if rel.rules.iter().any(|r| r.event != b'1' && r.enabled != b'D') {
+        return Err(Error::unsupported("rules on tables"));
+    }
+    match query.command {
+        CmdType::Insert => {
+            rewrite_values(env, query, &rel)?;
+            let list = std::mem::take(&mut query.target_list);
+            query.target_list = fill_insert(env, &rel, list, query.overriding, query)?;
+            if let Some(mut conflict) = query.on_conflict.take() {
+                let set = std::mem::take(&mut conflict.set);
+                conflict.set = fill_update(env, &rel, set)?;
+                query.on_conflict = Some(conflict);
+            }
+        }
+        CmdType::Update => {
+            let list = std::mem::take(&mut query.target_list);
+            query.target_list = fill_update(env, &rel, list)?;
+        }
+        CmdType::Merge => {
+            let mut actions = std::mem::take(&mut query.merge_actions);
+            for action in &mut actions {
+                let list = std::mem::take(&mut action.target_list);
+                action.target_list = match action.command {
+                    CmdType::Insert => fill_insert(env, &rel, list, action.overriding, query)?,
+                    CmdType::Update => fill_update(env, &rel, list)?,
+                    _ => list,
+                };
+            }
+            query.merge_actions = actions;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The value of a column that a statement does not give: its default, or its type's.
+fn default_of(env: &Env, rel: &Arc<RelationDesc>, number: i16) -> Result<Option<Expr>> {
+    let attr = &rel.tuple.attrs[number as usize - 1];
+    if attr.generated != 0 {
+        return Ok(None);
+    }
+    if let Some(text) = rel.default_of(number) {
+        return stored_expr(text).map(Some);
+    }
+    let desc = env.catalog.type_(attr.type_oid)?;
+    if let Some(text) = &desc.default_expr {
+        return stored_expr(text).map(Some);
+    }
+    if attr.identity != 0 {
+        return Err(Error::unsupported("identity columns without a stored default"));
+    }
+    Ok(None)
+}
+
+/// `build_column_default`, or a null of the type.
+fn default_or_null(env: &Env, rel: &Arc<RelationDesc>, number: i16) -> Result<Expr> {
+    if let Some(found) = default_of(env, rel, number)? {
+        return Ok(found);
+    }
+    let attr = &rel.tuple.attrs[number as usize - 1];
+    let null = |ty| Expr::null_const(ty, attr.typmod, attr.collation);
+    let desc = env.catalog.type_(attr.type_oid)?;
+    if desc.kind != b'd' {
+        return Ok(null(attr.type_oid));
+    }
+    let (base, _) = crate::coerce::base_type_mod(env.catalog, attr.type_oid, attr.typmod)?;
+    Ok(Expr::CoerceToDomain {
+        arg: Box::new(null(base)),
+        ty: attr.type_oid,
+        typmod: -1,
+        collation: attr.collation,
+        form: ir::CoercionForm::ImplicitCast,
+        location: None,
+    })
+}
+
+fn is_default(e: &Expr) -> bool {
+    matches!(e, Expr::SetToDefault { .. })
+}
+
+/// `rewriteTargetListIU` for INSERT: one entry for each column that gets a value, in order.
+fn fill_insert(
+    env: &Env,
+    rel: &Arc<RelationDesc>,
+    list: Vec<TargetEntry>,
+    overriding: Overriding,
+    query: &Query,
+) -> Result<Vec<TargetEntry>> {
+    let mut made: Vec<TargetEntry> = Vec::new();
+    for (i, attr) in rel.tuple.attrs.iter().enumerate().filter(|(_, a)| !a.dropped) {
+        let number = i as i16 + 1;
+        let mut given: Option<TargetEntry> = None;
+        for t in list.iter().filter(|t| !t.junk && t.resno == number) {
+            given = Some(merge_parts(given, t.clone(), &attr.name)?);
+        }
+        let default =
+            given.as_ref().is_none_or(|t| is_default(&t.expr) || all_default(query, &t.expr));
+        let mut apply = given.as_ref().is_none_or(|t| is_default(&t.expr));
+        let refused = |detail: String| {
+            err!(
+                GENERATED_ALWAYS,
+                "cannot insert a non-DEFAULT value into column \"{}\"",
+                attr.name
+            )
+            .detail(detail)
+        };
+        if attr.identity == b'a' && !default {
+            match overriding {
+                Overriding::UserValue => apply = true,
+                Overriding::SystemValue => {}
+                Overriding::None => {
+                    return Err(refused(format!(
+                        "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
+                        attr.name
+                    ))
+                    .hint("Use OVERRIDING SYSTEM VALUE to override."));
+                }
+            }
+        }
+        if attr.identity == b'd' && overriding == Overriding::UserValue {
+            apply = true;
+        }
+        if attr.generated != 0 {
+            if !default {
+                return Err(refused(format!("Column \"{}\" is a generated column.", attr.name)));
+            }
+            // The executor computes it.
+            continue;
+        }
+        if apply {
+            // A column that nothing is said of, without default, is simply null.
+            let expr = match (&given, default_of(env, rel, number)?) {
+                (_, Some(e)) => e,
+                (Some(_), None) => default_or_null(env, rel, number)?,
+                (None, None) => continue,
+            };
+            made.push(TargetEntry::new(expr, number, Some(attr.name.to_string()), false));
+        } else if let Some(t) = given {
+            made.push(t);
+        }
+    }
+    made.extend(list.into_iter().filter(|t| t.junk));
+    Ok(made)
+}
+
+/// `rewriteTargetListIU` for UPDATE.
+fn fill_update(
+    env: &Env,
+    rel: &Arc<RelationDesc>,
+    list: Vec<TargetEntry>,
+) -> Result<Vec<TargetEntry>> {
+    let mut made: Vec<TargetEntry> = Vec::new();
+    for (i, attr) in rel.tuple.attrs.iter().enumerate().filter(|(_, a)| !a.dropped) {
+        let number = i as i16 + 1;
+        let mut given: Option<TargetEntry> = None;
+        for t in list.iter().filter(|t| !t.junk && t.resno == number) {
+            given = Some(merge_parts(given, t.clone(), &attr.name)?);
+        }
+        let Some(mut t) = given else { continue };
+        let default = is_default(&t.expr);
+        let refused = |detail: String| {
+            err!(GENERATED_ALWAYS, "column \"{}\" can only be updated to DEFAULT", attr.name)
+                .detail(detail)
+        };
+        if attr.identity == b'a' && !default {
+            return Err(refused(format!(
+                "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
+                attr.name
+            )));
+        }
+        if attr.generated != 0 {
+            if !default {
+                return Err(refused(format!("Column \"{}\" is a generated column.", attr.name)));
+            }
+            continue;
+        }
+        if default {
+            t.expr = default_or_null(env, rel, number)?;
+        }
+        made.push(t);
+    }
+    made.extend(list.into_iter().filter(|t| t.junk));
+    Ok(made)
+}
+
+/// `process_matched_tle`: several assignments to parts of one column become one.
+fn merge_parts(prior: Option<TargetEntry>, new: TargetEntry, column: &str) -> Result<TargetEntry> {
+    let Some(prior) = prior else { return Ok(new) };
+    let twice = || err!(SYNTAX_ERROR, "multiple assignments to same column \"{column}\"");
+    let expr = match (prior.expr, new.expr) {
+        (
+            Expr::FieldStore { arg, mut values, mut fields, ty },
+            Expr::FieldStore { values: v2, fields: f2, .. },
+        ) => {
+            values.extend(v2);
+            fields.extend(f2);
+            Expr::FieldStore { arg, values, fields, ty }
+        }
+        (prior @ (Expr::FieldStore { .. } | Expr::Subscript(_)), Expr::Subscript(mut s))
+            if s.assign.is_some() =>
+        {
+            s.container = Box::new(prior);
+            Expr::Subscript(s)
+        }
+        (prior @ Expr::Subscript(_), Expr::FieldStore { values, fields, ty, .. }) => {
+            Expr::FieldStore { arg: Box::new(prior), values, fields, ty }
+        }
+        _ => return Err(twice()),
+    };
+    Ok(TargetEntry { expr, ..new })
+}
+
+/// The column of a VALUES list that this Var is, if it is nothing but DEFAULT.
+fn all_default(query: &Query, e: &Expr) -> bool {
+    let Expr::Var(v) = e else { return false };
+    if v.levels_up != 0 || v.attno <= 0 {
+        return false;
+    }
+    let Some(rte) = query.rtable.get(v.varno as usize - 1) else { return false };
+    let RteKind::Values { lists, .. } = &rte.kind else { return false };
+    lists.iter().all(|l| l.get(v.attno as usize - 1).is_some_and(is_default))
+}
+
+/// `rewriteValuesRTE`: DEFAULT in several rows of VALUES.
+fn rewrite_values(env: &Env, query: &mut Query, rel: &Arc<RelationDesc>) -> Result<()> {
+    let mut columns: Vec<(usize, i16, i16)> = Vec::new();
+    for t in &query.target_list {
+        if let Expr::Var(v) = &t.expr
+            && v.attno > 0
+            && matches!(query.rte(v.varno).kind, RteKind::Values { .. })
+        {
+            columns.push((v.varno as usize - 1, v.attno, t.resno));
+        }
+    }
+    for (index, attno, number) in columns {
+        let attr = rel.tuple.attrs[number as usize - 1].clone();
+        let keep = attr.generated != 0
+            && all_default(
+                query,
+                &Expr::Var(ir::Var::new(index as u32 + 1, attno, attr.type_oid, -1, Oid::INVALID)),
+            );
+        let RteKind::Values { lists, .. } = &mut query.rtable[index].kind else { continue };
+        let has = lists.iter().any(|l| is_default(&l[attno as usize - 1]));
+        if !has || keep {
+            continue;
+        }
+        if attr.generated != 0 || attr.identity == b'a' && query.overriding == Overriding::None {
+            let only = lists.iter().all(|l| is_default(&l[attno as usize - 1]));
+            if !only {
+                continue;
+            }
+        }
+        let value = default_or_null(env, rel, number)?;
+        for list in lists {
+            let slot = &mut list[attno as usize - 1];
+            if is_default(slot) {
+                *slot = value.clone();
+            }
+        }
+    }
+    Ok(())
+}
