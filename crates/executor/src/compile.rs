@@ -31,6 +31,19 @@ impl CompiledStmt {
         &self.plan
     }
 
+    /// A statement of this root and nothing else.
+    pub(crate) fn of_parts(plan: Arc<PlannedStmt>, root: Child, call_states: usize) -> Self {
+        CompiledStmt {
+            plan,
+            root,
+            subplans: Vec::new(),
+            init_plans: Vec::new(),
+            call_states,
+            exec_params: 0,
+            modifying: Vec::new(),
+        }
+    }
+
     /// How the columns of the result are held, junk included.
     pub fn phys_types(&self) -> &[PhysType] {
         &self.root.phys
@@ -43,13 +56,7 @@ pub fn compile(
     catalog: &CatalogView,
     storage: Option<&Arc<Storage>>,
 ) -> Result<Arc<CompiledStmt>> {
-    let mut c = PlanCompiler {
-        ec: ExprCompiler::new(catalog),
-        stmt: &plan,
-        storage,
-        init_plans: Vec::new(),
-        exec_params: plan.exec_param_types.len(),
-    };
+    let mut c = PlanCompiler::new(&plan, catalog, storage);
     let mut subplans = Vec::with_capacity(plan.subplans.len());
     let mut modifying = Vec::new();
     for (i, sub) in plan.subplans.iter().enumerate() {
@@ -79,6 +86,23 @@ pub(crate) struct PlanCompiler<'a> {
     storage: Option<&'a Arc<Storage>>,
     init_plans: Vec<InitPlan>,
     exec_params: usize,
+}
+
+impl<'a> PlanCompiler<'a> {
+    /// For the nodes and expressions of this statement.
+    pub fn new(
+        stmt: &'a PlannedStmt,
+        catalog: &'a CatalogView,
+        storage: Option<&'a Arc<Storage>>,
+    ) -> PlanCompiler<'a> {
+        PlanCompiler {
+            ec: ExprCompiler::new(catalog),
+            stmt,
+            storage,
+            init_plans: Vec::new(),
+            exec_params: stmt.exec_param_types.len(),
+        }
+    }
 }
 
 impl PlanCompiler<'_> {

@@ -8,6 +8,7 @@
 //! It must never know the wire, SQL text or how plans are chosen.
 
 mod batch;
+mod bulk;
 mod compile;
 mod execution;
 mod expr;
@@ -22,6 +23,7 @@ mod spill;
 mod store;
 mod subplan;
 
+pub use bulk::{BulkInsert, BulkOptions};
 pub use compile::{CompiledStmt, compile};
 pub use execution::Execution;
 pub use hooks::{Hooks, NoHooks, RowChange};
