@@ -23,6 +23,9 @@ mod spill;
 mod store;
 mod subplan;
 
+#[cfg(test)]
+mod tests;
+
 pub use bulk::{BulkInsert, BulkOptions};
 pub use compile::{CompiledStmt, compile};
 pub use execution::Execution;
