@@ -354,10 +354,10 @@ impl TxnManager {
         self.table.trim(horizon.xid, self.last_committed(), horizon.lsn)
     }
 
-    /// Writes the commit log. The caller has chosen the redo pointer before, and a failure
-    /// must stop the server.
+    /// Writes the commit log. The caller has chosen the redo pointer before. A failure stops
+    /// the server: what could not be synced cannot be synced again.
     pub fn checkpoint(&self) -> Result<()> {
-        self.table.checkpoint()
+        self.table.checkpoint().inspect_err(|e| os::abort(&e.to_string()))
     }
 
     /// Forgets the commit log before this id: all of it is frozen.

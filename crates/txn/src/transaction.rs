@@ -8,7 +8,8 @@ use crate::row_lock::{RowConflict, RowKey, RowStrength};
 use crate::snapshot::Snapshot;
 use base::{CommandId, Error, Lsn, RelFile, Result, SqlState, Xid, bail};
 use os::sync::Mutex;
-use os::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use os::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// The isolation levels.
@@ -74,19 +75,18 @@ struct Level {
 }
 
 struct Inner {
-    levels: Vec<Level>,
+    levels: SmallVec<[Level; 1]>,
     next_sub: u32,
     /// The one snapshot of repeatable read and above.
     kept: Option<Snapshot>,
     row_keys: Vec<RowKey>,
-    over: bool,
 }
 
 /// A session's transaction. Shared with parallel workers; ended by `commit` or `abort`, and
 /// aborted when dropped before.
 pub struct Txn {
     backend: Arc<Backend>,
-    isolation: Mutex<Isolation>,
+    isolation: AtomicU8,
     start_micros: i64,
     top_xid: AtomicU64,
     /// The id of the innermost subtransaction; 0 if it has none yet.
@@ -97,6 +97,9 @@ pub struct Txn {
     /// What the reply has to wait for: data seen that is not yet durable.
     gate: AtomicU64,
     inner: Mutex<Inner>,
+    /// Open subtransactions: one less than there are levels.
+    depth: AtomicU32,
+    over: AtomicBool,
 }
 
 impl TxnManager {
@@ -107,7 +110,7 @@ impl TxnManager {
         slot.in_transaction.store(true, Ordering::Relaxed);
         Arc::new(Txn {
             backend: backend.clone(),
-            isolation: Mutex::new(isolation),
+            isolation: AtomicU8::new(isolation as u8),
             start_micros: os::clock::now_micros(),
             top_xid: AtomicU64::new(0),
             current_xid: AtomicU64::new(0),
@@ -115,12 +118,13 @@ impl TxnManager {
             command_used: AtomicBool::new(false),
             gate: AtomicU64::new(0),
             inner: Mutex::new(Inner {
-                levels: vec![Level { id: SubId::TOP, xid: None, children: Vec::new() }],
+                levels: smallvec![Level { id: SubId::TOP, xid: None, children: Vec::new() }],
                 next_sub: 2,
                 kept: None,
                 row_keys: Vec::new(),
-                over: false,
             }),
+            depth: AtomicU32::new(0),
+            over: AtomicBool::new(false),
         })
     }
 
@@ -153,12 +157,17 @@ impl Txn {
 
     /// The isolation level.
     pub fn isolation(&self) -> Isolation {
-        *self.isolation.lock()
+        match self.isolation.load(Ordering::Relaxed) {
+            0 => Isolation::ReadUncommitted,
+            1 => Isolation::ReadCommitted,
+            2 => Isolation::RepeatableRead,
+            _ => Isolation::Serializable,
+        }
     }
 
     /// Changes the isolation level; only before the first snapshot.
     pub fn set_isolation(&self, isolation: Isolation) {
-        *self.isolation.lock() = isolation;
+        self.isolation.store(isolation as u8, Ordering::Relaxed);
     }
 
     /// When it began, in microseconds since 1970.
@@ -179,7 +188,7 @@ impl Txn {
     #[cold]
     fn assign(&self) -> Result<Xid> {
         let mut inner = self.inner.lock();
-        if inner.over {
+        if self.is_over() {
             return Err(Error::internal("cannot assign a transaction id after the end"));
         }
         let mgr = self.mgr();
@@ -304,7 +313,7 @@ impl Txn {
 
     /// How many subtransactions are open.
     pub fn depth(&self) -> usize {
-        self.inner.lock().levels.len() - 1
+        self.depth.load(Ordering::Relaxed) as usize
     }
 
     /// Begins a subtransaction.
@@ -313,6 +322,7 @@ impl Txn {
         let id = SubId(inner.next_sub);
         inner.next_sub += 1;
         inner.levels.push(Level { id, xid: None, children: Vec::new() });
+        self.depth.fetch_add(1, Ordering::Relaxed);
         self.current_xid.store(0, Ordering::Release);
         id
     }
@@ -326,6 +336,7 @@ impl Txn {
         if let (Some(level), depth) = (inner.levels.pop(), inner.levels.len() as u32)
             && let Some(parent) = inner.levels.last_mut()
         {
+            self.depth.fetch_sub(1, Ordering::Relaxed);
             parent.children.extend(level.children);
             parent.children.extend(level.xid);
             self.current_xid.store(parent.xid.map_or(0, |x| x.0), Ordering::Release);
@@ -342,6 +353,7 @@ impl Txn {
                 return Err(Error::internal("there is no subtransaction to abort"));
             }
             let level = inner.levels.pop();
+            self.depth.fetch_sub(1, Ordering::Relaxed);
             let parent = inner.levels.last().and_then(|l| l.xid);
             self.current_xid.store(parent.map_or(0, |x| x.0), Ordering::Release);
             let mut gone = Vec::new();
@@ -385,10 +397,9 @@ impl Txn {
     ) -> Result<Lsn> {
         let xids = {
             let mut inner = self.inner.lock();
-            if inner.levels.len() != 1 || inner.over {
+            if inner.levels.len() != 1 || self.over.swap(true, Ordering::AcqRel) {
                 return Err(Error::internal("commit of a transaction that cannot commit"));
             }
-            inner.over = true;
             std::mem::take(&mut inner.levels[0].children)
         };
         let needs_record = data.force_record || !data.dropped.is_empty();
@@ -445,13 +456,12 @@ impl Txn {
 
     /// Aborts, with all open subtransactions. Fine if it is over already.
     pub fn abort(&self) -> Result<()> {
+        if self.over.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
         let mut all = Vec::new();
         {
             let mut inner = self.inner.lock();
-            if inner.over {
-                return Ok(());
-            }
-            inner.over = true;
             for level in &mut inner.levels {
                 all.extend(level.xid);
                 all.append(&mut level.children);
@@ -484,13 +494,13 @@ impl Txn {
 
     /// True once it has committed or aborted.
     pub fn is_over(&self) -> bool {
-        self.inner.lock().over
+        self.over.load(Ordering::Acquire)
     }
 
     // Locks.
 
     fn owner(&self) -> Owner {
-        Owner::Level(self.inner.lock().levels.len() as u32 - 1)
+        Owner::Level(self.depth.load(Ordering::Relaxed))
     }
 
     /// Locks until the end of the (sub)transaction, waiting if need be.
@@ -587,8 +597,10 @@ impl Txn {
 
 impl Drop for Txn {
     fn drop(&mut self) {
-        // The states stay right without the record; there is nobody to tell about a failure.
-        let _ = self.abort();
+        if !self.is_over() {
+            // The states stay right without the record; nobody is left to be told of a failure.
+            let _ = self.abort();
+        }
     }
 }
 

@@ -302,10 +302,7 @@ fn rows_are_handed_on_and_nothing_is_lost() {
                     let txn = world.mgr.begin(&session, Isolation::ReadCommitted);
                     let at = random(4);
                     let key = row(at as u16 + 1);
-                    loop {
-                        let Some(c) = txn.lock_row(&key, RowStrength::Update).unwrap() else {
-                            break;
-                        };
+                    while let Some(c) = txn.lock_row(&key, RowStrength::Update).unwrap() {
                         txn.wait_for_row(&key, RowStrength::Update, c.xid, Wait::Block).unwrap();
                     }
                     txn.leave_row_queue(&key, RowStrength::Update);

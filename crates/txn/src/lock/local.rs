@@ -30,6 +30,9 @@ impl LocalLock {
     }
 }
 
+/// A lock of which nothing is left, and whether it was on the fast path.
+pub(crate) type LockOver = (LockTag, LockMode, bool);
+
 /// All locks of a session.
 #[derive(Default)]
 pub(crate) struct LocalLocks {
@@ -38,8 +41,8 @@ pub(crate) struct LocalLocks {
 
 impl LocalLocks {
     /// Takes away all that `gone` picks. Gives the locks of which nothing is left.
-    pub fn release(&mut self, gone: impl Fn(Owner) -> bool) -> Vec<(LockTag, LockMode, bool)> {
-        let mut over = Vec::new();
+    pub fn release(&mut self, gone: impl Fn(Owner) -> bool) -> SmallVec<[LockOver; 16]> {
+        let mut over = SmallVec::new();
         self.held.retain(|(tag, mode), lock| {
             lock.counts.retain(|(owner, _)| !gone(*owner));
             if lock.counts.is_empty() {

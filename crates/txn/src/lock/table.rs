@@ -1,13 +1,14 @@
 //! The shared table of locks: grants, queues, waiting.
 
 use super::fast::{StrongLocks, strong, weak};
-use super::local::Owner;
+use super::local::{LocalLock, Owner};
 use super::{LockMode, LockOutcome, LockTag, Wait};
 use crate::backend::{Backend, ProcId};
 use crate::interrupts::Interrupts;
 use crate::manager::TxnManager;
 use base::{Result, Xid, bail};
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use os::clock::monotonic_nanos;
 use os::sync::atomic::{AtomicU64, Ordering};
 use os::sync::{Mutex, futex_wait, futex_wake};
@@ -163,33 +164,33 @@ impl LockManager {
         wait: Wait,
         owner: Owner,
     ) -> Result<LockOutcome> {
-        if let Some(held) = me.local_locks().held.get_mut(&(tag, mode)) {
-            held.add(owner);
-            return Ok(LockOutcome::AlreadyHeld);
-        }
-        let fast = self.acquire_fast(me, tag, mode);
-        if !fast {
-            let strong = strong(tag, mode);
-            if let Some((db, rel)) = strong {
-                self.strong.add(rel);
-                self.collect_notes(me.mgr(), db, rel);
-            }
-            match self.acquire_shared(me, tag, mode, wait) {
-                Ok(LockOutcome::NotAvailable) => {
-                    self.forget_strong(tag, mode);
-                    return Ok(LockOutcome::NotAvailable);
+        {
+            let mut local = me.local_locks();
+            match local.held.entry((tag, mode)) {
+                Entry::Occupied(mut held) => {
+                    held.get_mut().add(owner);
+                    return Ok(LockOutcome::AlreadyHeld);
                 }
-                Err(e) => {
-                    self.forget_strong(tag, mode);
-                    return Err(e);
+                Entry::Vacant(place) => {
+                    if self.acquire_fast(me, tag, mode) {
+                        let held = place.insert(LocalLock::default());
+                        held.fast = true;
+                        held.add(owner);
+                        return Ok(LockOutcome::Granted);
+                    }
                 }
-                Ok(_) => {}
             }
         }
-        let mut local = me.local_locks();
-        let held = local.held.entry((tag, mode)).or_default();
-        held.fast = fast;
-        held.add(owner);
+        if let Some((db, rel)) = strong(tag, mode) {
+            self.strong.add(rel);
+            self.collect_notes(me.mgr(), db, rel);
+        }
+        let outcome = self.acquire_shared(me, tag, mode, wait);
+        if !matches!(&outcome, Ok(outcome) if outcome.is_held()) {
+            self.forget_strong(tag, mode);
+            return outcome;
+        }
+        me.local_locks().held.entry((tag, mode)).or_default().add(owner);
         Ok(LockOutcome::Granted)
     }
 

@@ -4,24 +4,27 @@
 use base::{Lsn, Oid, Result, Xid};
 use os::Disk;
 use os::sync::Mutex;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use txn::{Backend, Interrupts, Isolation, LockTag, Txn, TxnConfig, TxnLog, TxnManager};
 
+/// Kind, transaction, data and end of a record.
+pub type Inserted = (u8, Xid, Vec<u8>, Lsn);
+
 /// Reserves positions and keeps records; durable when told.
 pub struct TestLog {
     next: AtomicU64,
     flushed: AtomicU64,
-    pub records: Mutex<Vec<(u8, Xid, Vec<u8>, Lsn)>>,
+    pub records: Mutex<Vec<Inserted>>,
     keep: bool,
 }
 
 impl TxnLog for TestLog {
     fn insert(&self, info: u8, xid: Xid, data: &[u8]) -> Result<Lsn> {
         let lsn = Lsn(self.next.fetch_add(64, Ordering::Relaxed) + 64);
-        if lsn.0 % 192 == 0 {
+        if lsn.0.is_multiple_of(192) {
             // Somebody else gets a later position and is done sooner.
             os::thread::yield_now();
         }
@@ -81,9 +84,9 @@ impl World {
     }
 }
 
-fn open(disk: &Disk, dir: &PathBuf, log: &Arc<TestLog>, next_xid: Xid) -> Arc<TxnManager> {
+fn open(disk: &Disk, dir: &Path, log: &Arc<TestLog>, next_xid: Xid) -> Arc<TxnManager> {
     let config = TxnConfig {
-        clog_dir: dir.clone(),
+        clog_dir: dir.to_path_buf(),
         next_xid,
         deadlock_timeout: Duration::from_millis(50),
         ..TxnConfig::default()
