@@ -213,6 +213,9 @@ impl Disk {
     /// that died may have written pages that it never synced, and redo will find them new
     /// enough to leave them alone.
     pub fn sync_tree(&self, path: &Path) -> Result<()> {
+        if let Kind::Real(root) = &*self.0 {
+            return real::sync_filesystem(&root.join(path));
+        }
         for entry in self.list(path)? {
             let child = path.join(&entry.name);
             if entry.is_dir {

@@ -18,6 +18,8 @@ mod disk;
 mod error;
 pub mod io;
 pub mod memory;
+pub mod poll;
+pub mod process;
 pub mod random;
 mod real;
 pub mod sim;

@@ -282,6 +282,20 @@ pub fn sync_dir(path: &Path) -> Result<()> {
     fs::File::open(path_or_dot).map_err(fail)?.sync_all().map_err(fail)
 }
 
+/// Makes all that was written to the file system of this folder durable: one call is much faster
+/// than a sync of each of many small files.
+pub fn sync_filesystem(path: &Path) -> Result<()> {
+    use std::os::fd::AsRawFd;
+    let path_or_dot = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let fail = |e: io::Error| IoError::from_io("synchronize file system for file", path, &e);
+    let dir = fs::File::open(path_or_dot).map_err(fail)?;
+    // SAFETY: the descriptor is open during the call, which takes no pointers.
+    match unsafe { libc::syncfs(dir.as_raw_fd()) } {
+        0 => Ok(()),
+        _ => Err(fail(io::Error::last_os_error())),
+    }
+}
+
 pub fn metadata(path: &Path) -> Result<Metadata> {
     let m = fs::metadata(path).map_err(|e| IoError::from_io("stat file", path, &e))?;
     let modified = m.modified().ok().and_then(|t| t.duration_since(std::time::UNIX_EPOCH).ok());

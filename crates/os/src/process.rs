@@ -1,0 +1,160 @@
+//! This process and others, as the server's programs need them.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Signal numbers that the programs use.
+pub mod signal {
+    /// Reload the configuration.
+    pub const HUP: i32 = libc::SIGHUP;
+    /// Fast shutdown; cancel.
+    pub const INT: i32 = libc::SIGINT;
+    /// Immediate shutdown.
+    pub const QUIT: i32 = libc::SIGQUIT;
+    /// Smart shutdown.
+    pub const TERM: i32 = libc::SIGTERM;
+    /// Promotion.
+    pub const USR1: i32 = libc::SIGUSR1;
+    /// A write to a closed connection.
+    pub const PIPE: i32 = libc::SIGPIPE;
+}
+
+/// Number of this process.
+pub fn id() -> i32 {
+    std::process::id() as i32
+}
+
+/// Number of the process that started this one.
+pub fn parent_id() -> i32 {
+    std::os::unix::process::parent_id() as i32
+}
+
+/// True if this process runs as root.
+pub fn is_root() -> bool {
+    // SAFETY: takes nothing and touches no memory.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// Name of the user that this process runs as.
+pub fn user_name() -> Option<String> {
+    // SAFETY: takes nothing and touches no memory.
+    let uid = unsafe { libc::geteuid() };
+    let all = std::fs::read_to_string("/etc/passwd").ok()?;
+    all.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(uid)).then(|| name.to_string())
+    })
+}
+
+/// The user id of the other end of a unix socket.
+pub fn peer_user(fd: RawFd) -> Option<u32> {
+    let mut cred = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut len = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: both pointers are to locals that live during the call.
+    let ok = unsafe {
+        libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut cred).cast(), &mut len)
+    };
+    (ok == 0).then_some(cred.uid)
+}
+
+/// Name of a user by number.
+pub fn name_of_user(uid: u32) -> Option<String> {
+    let all = std::fs::read_to_string("/etc/passwd").ok()?;
+    all.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(uid)).then(|| name.to_string())
+    })
+}
+
+/// Sends a signal; 0 only asks whether the process is there.
+pub fn kill(pid: i32, signal: i32) -> io::Result<()> {
+    // SAFETY: takes no pointers.
+    if unsafe { libc::kill(pid, signal) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// True if a process of this number exists.
+pub fn exists(pid: i32) -> bool {
+    match kill(pid, 0) {
+        Ok(()) => !is_zombie(pid),
+        Err(e) => e.raw_os_error() == Some(libc::EPERM),
+    }
+}
+
+fn is_zombie(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|s| s.starts_with('Z'))
+}
+
+/// Lets writes to closed connections fail instead of ending the process.
+pub fn ignore_broken_pipes() {
+    // SAFETY: SIG_IGN is a valid disposition.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+}
+
+/// Sets which permissions new files do not get; gives the old mask.
+pub fn set_umask(mask: u32) -> u32 {
+    // SAFETY: takes no pointers.
+    unsafe { libc::umask(mask) }
+}
+
+/// Sets a file's permissions.
+pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+}
+
+/// A file's permissions.
+pub fn mode(path: &Path) -> io::Result<u32> {
+    use std::os::unix::fs::PermissionsExt;
+    Ok(std::fs::metadata(path)?.permissions().mode() & 0o7777)
+}
+
+/// Most descriptors this process may have open; raised to what is allowed.
+pub fn raise_file_limit() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the struct lives during the calls.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) != 0 {
+            return 1024;
+        }
+        limit.rlim_cur = limit.rlim_max;
+        libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+    }
+    limit.rlim_cur
+}
+
+/// Starts a program in a session of its own, so that it outlives the terminal; its output is
+/// appended to `log`, or goes where this program's goes. Gives its process number.
+pub fn start_detached<S: AsRef<OsStr>>(
+    program: &Path,
+    args: &[S],
+    log: Option<&Path>,
+) -> io::Result<std::process::Child> {
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::null());
+    if let Some(log) = log {
+        let file = File::options().create(true).append(true).open(log)?;
+        command.stdout(file.try_clone()?).stderr(file);
+    }
+    // SAFETY: setsid is async-signal-safe, and nothing else happens between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            libc::setsid();
+            Ok(())
+        });
+    }
+    command.spawn()
+}
+
+/// True if the descriptor is a terminal.
+pub fn is_terminal(fd: &impl AsRawFd) -> bool {
+    // SAFETY: takes no pointers.
+    unsafe { libc::isatty(fd.as_raw_fd()) == 1 }
+}
