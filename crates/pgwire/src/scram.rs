@@ -21,6 +21,11 @@ fn hmac(key: &[u8], parts: &[&[u8]]) -> Key {
     mac.finalize().into_bytes().into()
 }
 
+/// A hash of a text that only who has the key can make.
+pub fn mix(key: &[u8; 32], text: &[u8]) -> [u8; 32] {
+    hmac(key, &[text])
+}
+
 fn sha256(bytes: &[u8]) -> Key {
     Sha256::digest(bytes).into()
 }
@@ -136,7 +141,7 @@ fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |d, (x, y)| d | (x ^ y)) == 0
 }
 
-fn attribute<'a>(part: Option<&'a str>, name: char) -> Result<&'a str> {
+fn attribute(part: Option<&str>, name: char) -> Result<&str> {
     part.and_then(|p| p.strip_prefix(name)).and_then(|p| p.strip_prefix('=')).ok_or_else(|| {
         err!(PROTOCOL_VIOLATION, "malformed SCRAM message")
             .detail(format!("Expected attribute \"{name}\"."))

@@ -1,0 +1,121 @@
+//! What the server needs of the database, apart from how the engine does it.
+
+use base::{Error, Lsn, Oid, Result};
+use engine::sink::Sink;
+use std::sync::Arc;
+use txn::Interrupts;
+
+/// Who wants a session.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The role that logs in; it was authenticated.
+    pub user: String,
+    /// The database.
+    pub database: String,
+    /// Settings from the startup packet, `options` included.
+    pub settings: Vec<(String, String)>,
+    /// The client's address; None on a unix socket.
+    pub address: Option<std::net::SocketAddr>,
+    /// How it was authenticated (`SYSTEM_USER`).
+    pub authenticated_by: &'static str,
+}
+
+/// The database.
+pub trait Backend: Send + Sync {
+    /// Begins a session.
+    fn connect(&self, request: Request) -> Result<Box<dyn BackendSession>>;
+    /// The stored password of a role that may log in; None if there is no role or no password.
+    fn role_secret(&self, user: &str) -> Result<Option<String>>;
+    /// A cancel request came.
+    fn cancel(&self, pid: i32, key: &[u8]);
+    /// Tells all sessions to end.
+    fn terminate_all(&self);
+    /// Names of roles that this role is a member of, for `+role` in pg_hba.conf.
+    fn is_member(&self, user: &str, role: &str) -> bool;
+    /// The log is durable up to here.
+    fn flushed(&self) -> Lsn;
+    /// Somebody waits for this position.
+    fn request_flush(&self, lsn: Lsn);
+    /// Makes the log durable up to here, waiting.
+    fn flush(&self, lsn: Lsn) -> Result<()>;
+    /// Who is told of flushes.
+    fn on_flush(&self, told: Arc<dyn Fn(Lsn) + Send + Sync>);
+    /// New values from the configuration files.
+    fn reload(&self, settings: engine::settings::Defaults);
+    /// Ends all work; with a checkpoint unless `immediate`.
+    fn shutdown(&self, immediate: bool) -> Result<()>;
+}
+
+/// A portal to be made.
+pub struct BindRequest<'a> {
+    /// Its name.
+    pub portal: &'a str,
+    /// The prepared statement.
+    pub statement: &'a str,
+    /// How each parameter is coded, and its bytes; None is NULL.
+    pub parameters: &'a [(i16, Option<&'a [u8]>)],
+    /// How results shall be coded: none (text), one for all, or one each.
+    pub result_formats: &'a [i16],
+}
+
+/// A session. Errors it returns are reported to the client by the caller.
+pub trait BackendSession: Send {
+    /// Runs the statements of a simple query message.
+    fn simple_query(&mut self, sql: &str, sink: &mut dyn Sink) -> Result<()>;
+    /// Makes a prepared statement.
+    fn parse(&mut self, name: &str, sql: &str, types: &[Oid], sink: &mut dyn Sink) -> Result<()>;
+    /// Makes a portal.
+    fn bind(&mut self, request: BindRequest<'_>, sink: &mut dyn Sink) -> Result<()>;
+    /// Types of a prepared statement's parameters; what it returns goes to the sink as a row
+    /// description, false if it returns no rows.
+    fn describe_statement(
+        &mut self,
+        name: &str,
+        parameters: &mut Vec<Oid>,
+        sink: &mut dyn Sink,
+    ) -> Result<Described>;
+    /// What a portal returns.
+    fn describe_portal(&mut self, name: &str, sink: &mut dyn Sink) -> Result<Described>;
+    /// Runs a portal.
+    fn execute(&mut self, portal: &str, max_rows: u64, sink: &mut dyn Sink) -> Result<()>;
+    /// Forgets a prepared statement.
+    fn close_statement(&mut self, name: &str) -> Result<()>;
+    /// Forgets a portal.
+    fn close_portal(&mut self, name: &str) -> Result<()>;
+    /// The end of a group of messages.
+    fn sync(&mut self, sink: &mut dyn Sink) -> Result<()>;
+    /// An extended-protocol message failed: the transaction block is failed, or rolled back.
+    fn failed(&mut self);
+    /// `I`, `T` or `E`.
+    fn transaction_status(&self) -> u8;
+    /// Replies must wait until the log is durable up to here.
+    fn gate(&mut self) -> Lsn;
+    /// Its number, as `pg_backend_pid()` gives it.
+    fn pid(&self) -> i32;
+    /// The secret that a cancel request has to bring.
+    fn cancel_key(&self) -> Vec<u8>;
+    /// How others interrupt it.
+    fn interrupts(&self) -> Arc<Interrupts>;
+    /// Settings that clients follow, and their values.
+    fn reported_settings(&self) -> Vec<(String, String)>;
+    /// Milliseconds that the session may be idle now; 0 is for ever. In a transaction block, the
+    /// second value is true.
+    fn idle_timeout(&self) -> (u64, bool);
+    /// Nothing was received for that long, or the server goes down: the error to end with.
+    fn idle(&mut self, sink: &mut dyn Sink) -> Result<()>;
+}
+
+/// Whether there are rows to describe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Described {
+    /// The sink was told the columns.
+    Rows,
+    /// It returns no rows.
+    NoRows,
+}
+
+/// The error for a connection that comes too late.
+pub fn shutting_down() -> Error {
+    base::err!(CANNOT_CONNECT_NOW, "the database system is shutting down")
+        .severity(base::Severity::Fatal)
+}

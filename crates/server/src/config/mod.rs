@@ -1,0 +1,171 @@
+//! Settings from files and from the command line.
+
+mod file;
+
+pub use file::{file_lines, read_settings};
+
+use base::{Result, err};
+use engine::settings::{Defaults, Source};
+use std::path::{Path, PathBuf};
+
+/// What the command line of `postgres` says.
+#[derive(Clone, Debug, Default)]
+pub struct CommandLine {
+    /// `-D`
+    pub data: Option<PathBuf>,
+    /// `-c name=value` and the flags that mean the same, in order.
+    pub settings: Vec<(String, String)>,
+    /// `-C name`: print this setting and exit.
+    pub print: Option<String>,
+}
+
+/// Splits `name=value`; dashes in the name count as underscores.
+pub fn name_and_value(text: &str) -> Result<(String, String)> {
+    let (name, value) =
+        text.split_once('=').ok_or_else(|| err!(SYNTAX_ERROR, "-c {text} requires a value"))?;
+    Ok((name.trim().replace('-', "_"), value.trim().to_string()))
+}
+
+impl CommandLine {
+    /// Reads the arguments after the program's name.
+    pub fn parse(args: &[String]) -> Result<CommandLine> {
+        let mut out = CommandLine::default();
+        let mut i = 0;
+        while i < args.len() {
+            let arg = args[i].as_str();
+            i += 1;
+            if let Some(long) = arg.strip_prefix("--") {
+                if long.contains('=') {
+                    out.settings.push(name_and_value(long)?);
+                    continue;
+                }
+                return Err(err!(SYNTAX_ERROR, "--{long} requires a value"));
+            }
+            let Some(flag) = arg.strip_prefix('-').and_then(|f| f.chars().next()) else {
+                return Err(err!(SYNTAX_ERROR, "invalid argument: \"{arg}\""));
+            };
+            let mut value = || -> Result<String> {
+                if arg.len() > 2 {
+                    return Ok(arg[2..].to_string());
+                }
+                i += 1;
+                let given = args.get(i - 1).cloned();
+                given.ok_or_else(|| err!(SYNTAX_ERROR, "option requires an argument -- '{flag}'"))
+            };
+            let mut set = |name: &str, value: String| out.settings.push((name.into(), value));
+            match flag {
+                'D' => out.data = Some(PathBuf::from(value()?)),
+                'c' => out.settings.push(name_and_value(&value()?)?),
+                'C' => out.print = Some(value()?),
+                'p' => set("port", value()?),
+                'h' => set("listen_addresses", value()?),
+                'k' => set("unix_socket_directories", value()?),
+                'i' => set("listen_addresses", "*".into()),
+                'N' => set("max_connections", value()?),
+                'B' => set("shared_buffers", value()?),
+                'S' => set("work_mem", value()?),
+                'F' => set("fsync", "off".into()),
+                'd' => set("log_min_messages", format!("debug{}", value()?)),
+                'l' | 'e' | 's' | 'n' | 'T' => {}
+                other => return Err(err!(SYNTAX_ERROR, "invalid option -- '{other}'")),
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// Settings in the `options` of a startup packet: `-c name=value --name=value`, with backslashes
+/// before spaces.
+pub fn split_options(text: &str) -> Result<Vec<(String, String)>> {
+    let mut words: Vec<String> = Vec::new();
+    let (mut word, mut escaped, mut any) = (String::new(), false, false);
+    for c in text.chars() {
+        match c {
+            '\\' if !escaped => {
+                escaped = true;
+                any = true;
+                continue;
+            }
+            c if c.is_whitespace() && !escaped => {
+                if any {
+                    words.push(std::mem::take(&mut word));
+                }
+                any = false;
+            }
+            c => {
+                word.push(c);
+                any = true;
+            }
+        }
+        escaped = false;
+    }
+    if any {
+        words.push(word);
+    }
+    let mut out = Vec::new();
+    let mut words = words.into_iter();
+    while let Some(w) = words.next() {
+        if let Some(long) = w.strip_prefix("--") {
+            out.push(name_and_value(long)?);
+        } else if let Some(rest) = w.strip_prefix("-c") {
+            let text = if rest.is_empty() { words.next().unwrap_or_default() } else { rest.into() };
+            out.push(name_and_value(&text)?);
+        } else {
+            return Err(err!(
+                SYNTAX_ERROR,
+                "invalid command-line argument for server process: {w}"
+            ));
+        }
+    }
+    Ok(out)
+}
+
+/// The server's settings: built-in values, then the files, then the command line.
+pub fn load(data: &Path, command_line: &[(String, String)]) -> Result<Defaults> {
+    let mut defaults = Defaults::default();
+    let file = command_line.iter().rev().find(|(n, _)| n == "config_file");
+    let path = file.map_or_else(|| data.join("postgresql.conf"), |(_, v)| PathBuf::from(v));
+    for (name, value) in read_settings(&path)? {
+        defaults
+            .set(&name, &value, Source::File)
+            .map_err(|e| e.context(format!("configuration file \"{}\"", path.display())))?;
+    }
+    let auto = data.join("postgresql.auto.conf");
+    if auto.exists() {
+        for (name, value) in read_settings(&auto)? {
+            defaults.set(&name, &value, Source::File)?;
+        }
+    }
+    for (name, value) in command_line {
+        defaults.set(name, value, Source::CommandLine)?;
+    }
+    Ok(defaults)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_string).collect()
+    }
+
+    #[test]
+    fn command_lines() {
+        let c = CommandLine::parse(&args("-D /d -p5433 --work-mem=4MB -c fsync=off -F")).unwrap();
+        assert_eq!(c.data, Some(PathBuf::from("/d")));
+        let names: Vec<&str> = c.settings.iter().map(|s| s.0.as_str()).collect();
+        assert_eq!(names, ["port", "work_mem", "fsync", "fsync"]);
+        assert!(CommandLine::parse(&args("-p")).is_err());
+        assert!(CommandLine::parse(&args("-Z")).is_err());
+    }
+
+    #[test]
+    fn options_of_a_client() {
+        let o = split_options(r"-c search_path=a\ b --work-mem=1MB -cgeqo=off").unwrap();
+        assert_eq!(o[0], ("search_path".into(), "a b".into()));
+        assert_eq!(o[1], ("work_mem".into(), "1MB".into()));
+        assert_eq!(o[2], ("geqo".into(), "off".into()));
+        assert!(split_options("-Q").is_err());
+    }
+}

@@ -1,0 +1,216 @@
+//! Messages of a session that is being served.
+
+use super::sink::WireSink;
+use super::{Conn, Phase};
+use crate::backend::{BindRequest, Described};
+use base::{Error, Result, Severity, err};
+use pgwire::backend;
+use pgwire::frontend::{self, Bind, Message, Target};
+use std::cell::RefCell;
+
+thread_local! {
+    /// The message that is handled, so that the connection's input can be used by COPY meanwhile.
+    static MESSAGE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Copies larger than this are not kept for the next message.
+const KEEP: usize = 256 << 10;
+
+impl Conn {
+    /// Handles the message of `len` bytes that is next.
+    pub(super) fn message(&mut self, len: usize) -> Result<()> {
+        let mut bytes = MESSAGE.with(|m| std::mem::take(&mut *m.borrow_mut()));
+        bytes.clear();
+        bytes.extend_from_slice(&self.wire.pending()[..len]);
+        self.wire.consume(len);
+        let result = self.dispatch(&bytes);
+        if bytes.capacity() <= KEEP {
+            MESSAGE.with(|m| *m.borrow_mut() = bytes);
+        }
+        result
+    }
+
+    fn dispatch(&mut self, bytes: &[u8]) -> Result<()> {
+        let kind = bytes[0];
+        if self.skipping && !matches!(kind, b'S' | b'X') {
+            return Ok(());
+        }
+        let message = match frontend::decode(bytes) {
+            Ok(message) => message,
+            Err(e) if e.fields().severity >= Severity::Fatal => return Err(e),
+            Err(e) => {
+                return match kind {
+                    b'Q' | b'F' => self.after_simple(Err(e), None),
+                    _ => self.after_extended(Err(e), None),
+                };
+            }
+        };
+        let Some(session) = self.session.as_mut() else {
+            return Err(Error::internal("a session is missing"));
+        };
+        let mut sink = WireSink::new(&mut self.wire);
+        match message {
+            Message::Query(sql) => {
+                let result = session.simple_query(sql, &mut sink);
+                self.after_simple(result, Some(sql))
+            }
+            Message::Parse { name, query, types } => {
+                let result = session.parse(name, query, &types, &mut sink);
+                if result.is_ok() {
+                    backend::parse_complete(&mut self.wire.out);
+                }
+                self.after_extended(result, Some(query))
+            }
+            Message::Bind(bind) => {
+                let result = self.bind(&bind);
+                self.after_extended(result, None)
+            }
+            Message::Describe(target, name) => {
+                let result = self.describe(target, name);
+                self.after_extended(result, None)
+            }
+            Message::Execute { portal, max_rows } => {
+                let result = session.execute(portal, max_rows.max(0) as u64, &mut sink);
+                self.after_extended(result, None)
+            }
+            Message::Close(target, name) => {
+                let result = match target {
+                    Target::Statement => session.close_statement(name),
+                    Target::Portal => session.close_portal(name),
+                };
+                if result.is_ok() {
+                    backend::close_complete(&mut self.wire.out);
+                }
+                self.after_extended(result, None)
+            }
+            Message::Sync => {
+                self.skipping = false;
+                let result = session.sync(&mut sink);
+                self.after_simple(result, None)
+            }
+            Message::Flush => {
+                self.wait_for_gate()?;
+                self.wire.send_blocking()
+            }
+            Message::FunctionCall(_) => {
+                self.after_simple(Err(Error::unsupported("the function call message")), None)
+            }
+            // What a client still sends after its COPY has failed.
+            Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => Ok(()),
+            Message::Password(_) => {
+                Err(err!(PROTOCOL_VIOLATION, "invalid frontend message type {kind}")
+                    .severity(Severity::Fatal))
+            }
+            Message::Terminate => {
+                self.phase = Phase::Closing;
+                Ok(())
+            }
+        }
+    }
+
+    fn bind(&mut self, bind: &Bind<'_>) -> Result<()> {
+        let Some(session) = self.session.as_mut() else { return Ok(()) };
+        let parameters: Vec<(i16, Option<&[u8]>)> =
+            bind.parameters.iter().enumerate().map(|(i, p)| (bind.format(i), *p)).collect();
+        let request = BindRequest {
+            portal: bind.portal,
+            statement: bind.statement,
+            parameters: &parameters,
+            result_formats: &bind.result_formats,
+        };
+        session.bind(request, &mut WireSink::new(&mut self.wire))?;
+        backend::bind_complete(&mut self.wire.out);
+        Ok(())
+    }
+
+    fn describe(&mut self, target: Target, name: &str) -> Result<()> {
+        let Some(session) = self.session.as_mut() else { return Ok(()) };
+        // The row description comes after the parameters, but is made in the same call.
+        let start = self.wire.out.len();
+        let mut sink = WireSink::new(&mut self.wire);
+        let described = match target {
+            Target::Portal => session.describe_portal(name, &mut sink)?,
+            Target::Statement => {
+                let mut types = Vec::new();
+                let described = session.describe_statement(name, &mut types, &mut sink)?;
+                let rows = self.wire.out.split_off(start);
+                backend::parameter_description(&mut self.wire.out, &types);
+                self.wire.out.extend_from_slice(&rows);
+                described
+            }
+        };
+        if described == Described::NoRows {
+            backend::no_data(&mut self.wire.out);
+        }
+        Ok(())
+    }
+
+    /// The end of a simple query or of a group of messages.
+    fn after_simple(&mut self, result: Result<()>, sql: Option<&str>) -> Result<()> {
+        if let Err(e) = result {
+            if e.fields().severity >= Severity::Fatal {
+                return Err(e);
+            }
+            self.report(&e, sql);
+        }
+        let status = match self.session.as_mut() {
+            Some(session) => {
+                self.gate = self.gate.max(session.gate());
+                session.transaction_status()
+            }
+            None => b'I',
+        };
+        backend::ready_for_query(&mut self.wire.out, status);
+        Ok(())
+    }
+
+    /// The end of one message of the extended protocol.
+    fn after_extended(&mut self, result: Result<()>, sql: Option<&str>) -> Result<()> {
+        let Err(e) = result else { return Ok(()) };
+        if e.fields().severity >= Severity::Fatal {
+            return Err(e);
+        }
+        if let Some(session) = self.session.as_mut() {
+            session.failed();
+        }
+        self.report(&e, sql);
+        self.skipping = true;
+        Ok(())
+    }
+
+    /// Before replies are sent in the middle of a group.
+    fn wait_for_gate(&mut self) -> Result<()> {
+        if let Some(session) = self.session.as_mut() {
+            self.gate = self.gate.max(session.gate());
+        }
+        if self.gate > self.shared.backend.flushed() {
+            self.shared.backend.flush(self.gate)?;
+        }
+        Ok(())
+    }
+
+    /// Ends what has been idle for too long, or is told to end.
+    pub(super) fn check_time_limits(&mut self) {
+        let idle_ms = (os::clock::monotonic_nanos() - self.idle_since) / 1_000_000;
+        match self.phase {
+            Phase::Startup | Phase::Authenticating(_) => {
+                if idle_ms > self.shared.authentication_timeout_ms() {
+                    self.phase = Phase::Closing;
+                }
+            }
+            Phase::Serving => {
+                let Some(session) = self.session.as_mut() else { return };
+                let terminated = self.interrupts.as_ref().is_some_and(|i| i.is_terminated());
+                let (limit, _) = session.idle_timeout();
+                if terminated || (limit > 0 && idle_ms >= limit) {
+                    self.wire.borrow_output();
+                    let mut sink = WireSink::new(&mut self.wire);
+                    if let Err(e) = session.idle(&mut sink) {
+                        self.fail(e);
+                    }
+                }
+            }
+            Phase::Closing => {}
+        }
+    }
+}

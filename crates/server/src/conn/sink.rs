@@ -1,0 +1,223 @@
+//! Results of statements as messages.
+
+use super::wire::{FLUSH_AT, Wire};
+use base::{Error, Oid, Result, err};
+use engine::sink::{ResultColumn, ResultFormat, Sink};
+use pgwire::backend::{self, Field};
+use pgwire::frontend::{self, Message};
+use types::Datum;
+
+/// Appends messages to a connection's output; sends when much has come together.
+pub struct WireSink<'a> {
+    wire: &'a mut Wire,
+    /// Types and formats that were described last.
+    columns: Vec<(Oid, ResultFormat)>,
+}
+
+impl<'a> WireSink<'a> {
+    /// Results go to this connection.
+    pub fn new(wire: &'a mut Wire) -> WireSink<'a> {
+        WireSink { wire, columns: Vec::new() }
+    }
+
+    #[inline]
+    fn maybe_send(&mut self) -> Result<()> {
+        if self.wire.out.len() < FLUSH_AT { Ok(()) } else { self.wire.send_blocking() }
+    }
+}
+
+fn code(format: ResultFormat) -> i16 {
+    match format {
+        ResultFormat::Text => pgwire::TEXT,
+        ResultFormat::Binary => pgwire::BINARY,
+    }
+}
+
+/// The format of column `i`, given none, one for all, or one each.
+fn format_of(formats: &[ResultFormat], i: usize) -> ResultFormat {
+    match formats {
+        [] => ResultFormat::Text,
+        [one] => *one,
+        each => each.get(i).copied().unwrap_or_default(),
+    }
+}
+
+impl Sink for WireSink<'_> {
+    fn row_description(
+        &mut self,
+        columns: &[ResultColumn],
+        formats: &[ResultFormat],
+    ) -> Result<()> {
+        self.columns.clear();
+        self.columns
+            .extend(columns.iter().enumerate().map(|(i, c)| (c.type_oid, format_of(formats, i))));
+        let fields = columns.iter().enumerate().map(|(i, c)| Field {
+            name: &c.name,
+            table: c.table,
+            attnum: c.attnum,
+            type_oid: c.type_oid,
+            type_len: c.type_len,
+            typmod: c.typmod,
+            format: code(format_of(formats, i)),
+        });
+        backend::row_description(&mut self.wire.out, fields);
+        Ok(())
+    }
+
+    fn row(&mut self, values: &[Datum]) -> Result<()> {
+        let columns = &self.columns;
+        let mut result = Ok(());
+        backend::message(&mut self.wire.out, b'D', |out| {
+            out.extend_from_slice(&(values.len() as u16).to_be_bytes());
+            for (i, value) in values.iter().enumerate() {
+                let start = out.len();
+                out.extend_from_slice(&(-1i32).to_be_bytes());
+                if value.is_null() {
+                    continue;
+                }
+                let column = columns.get(i).copied();
+                if let Err(e) = plain_text(column, value, out) {
+                    result = Err(e);
+                }
+                let len = (out.len() - start - 4) as u32;
+                out[start..start + 4].copy_from_slice(&len.to_be_bytes());
+            }
+        });
+        result?;
+        self.maybe_send()
+    }
+
+    fn raw_row(&mut self, body: &[u8]) -> Result<()> {
+        backend::data_row_body(&mut self.wire.out, body);
+        self.maybe_send()
+    }
+
+    fn wants_raw_rows(&self) -> bool {
+        true
+    }
+
+    fn command_complete(&mut self, tag: &str) -> Result<()> {
+        backend::command_complete(&mut self.wire.out, tag);
+        Ok(())
+    }
+
+    fn empty_query(&mut self) -> Result<()> {
+        backend::empty_query_response(&mut self.wire.out);
+        Ok(())
+    }
+
+    fn portal_suspended(&mut self) -> Result<()> {
+        backend::portal_suspended(&mut self.wire.out);
+        Ok(())
+    }
+
+    fn notice(&mut self, notice: &Error) {
+        backend::error_or_notice(&mut self.wire.out, notice);
+    }
+
+    fn parameter_status(&mut self, name: &str, value: &str) {
+        backend::parameter_status(&mut self.wire.out, name, value);
+    }
+
+    fn copy_in(&mut self, binary: bool, columns: usize) -> Result<()> {
+        backend::copy_in_response(&mut self.wire.out, binary, columns);
+        self.wire.send_blocking()
+    }
+
+    fn copy_data_in(&mut self) -> Result<Option<Vec<u8>>> {
+        let mut data: Vec<u8> = Vec::new();
+        loop {
+            let pending = self.wire.pending();
+            let len = frontend::length(pending)?;
+            let Some(len) = len.filter(|n| *n <= pending.len()) else {
+                if !data.is_empty() {
+                    return Ok(Some(data));
+                }
+                self.wire.send_blocking()?;
+                self.wire.fill_blocking(len.unwrap_or(0))?;
+                continue;
+            };
+            // What came before the end is given first.
+            let first = pending[0];
+            if !data.is_empty() && (first != b'd' || data.len() + len > 4 * FLUSH_AT) {
+                return Ok(Some(data));
+            }
+            let end = match frontend::decode(&pending[..len])? {
+                Message::CopyData(bytes) => {
+                    data.extend_from_slice(bytes);
+                    None
+                }
+                Message::CopyDone => Some(Ok(None)),
+                Message::CopyFail(why) => {
+                    Some(Err(err!(QUERY_CANCELED, "COPY from stdin failed: {why}")))
+                }
+                // Clients may send these without looking at what is going on.
+                Message::Flush | Message::Sync => None,
+                _ => Some(Err(err!(
+                    PROTOCOL_VIOLATION,
+                    "unexpected message type 0x{first:02X} during COPY from stdin"
+                ))),
+            };
+            self.wire.consume(len);
+            if let Some(end) = end {
+                return end;
+            }
+        }
+    }
+
+    fn copy_out(&mut self, binary: bool, columns: usize) -> Result<()> {
+        backend::copy_out_response(&mut self.wire.out, binary, columns);
+        Ok(())
+    }
+
+    fn copy_data_out(&mut self, data: &[u8]) -> Result<()> {
+        backend::copy_data(&mut self.wire.out, data);
+        self.maybe_send()
+    }
+
+    fn copy_out_done(&mut self) -> Result<()> {
+        backend::copy_done(&mut self.wire.out);
+        Ok(())
+    }
+
+    fn notification(&mut self, pid: i32, channel: &str, payload: &str) {
+        backend::notification_response(&mut self.wire.out, pid, channel, payload);
+    }
+}
+
+/// Values of the few types that need neither catalog nor settings; the engine writes rows of others
+/// itself, see [`Sink::raw_row`].
+fn plain_text(column: Option<(Oid, ResultFormat)>, value: &Datum, out: &mut Vec<u8>) -> Result<()> {
+    use std::io::Write;
+    let (type_oid, format) = column.unwrap_or_default();
+    let binary = format == ResultFormat::Binary;
+    // Writing to a Vec cannot fail.
+    let _ = match value {
+        Datum::Bool(b) if binary => out.write_all(&[*b as u8]),
+        Datum::Bool(b) => out.write_all(if *b { b"t" } else { b"f" }),
+        Datum::I16(n) if binary => out.write_all(&n.to_be_bytes()),
+        Datum::I32(n) if binary => out.write_all(&n.to_be_bytes()),
+        Datum::I64(n) if binary => out.write_all(&n.to_be_bytes()),
+        Datum::U32(n) if binary => out.write_all(&n.to_be_bytes()),
+        Datum::I16(n) => write!(out, "{n}"),
+        Datum::I32(n) if type_oid != types::oid::DATE => write!(out, "{n}"),
+        Datum::I64(n) if matches!(type_oid, types::oid::INT8 | Oid(0)) => write!(out, "{n}"),
+        Datum::U32(n) => write!(out, "{n}"),
+        Datum::Bytes(b)
+            if matches!(
+                type_oid,
+                types::oid::TEXT
+                    | types::oid::VARCHAR
+                    | types::oid::BPCHAR
+                    | types::oid::NAME
+                    | types::oid::UNKNOWN
+                    | types::oid::CSTRING
+                    | Oid(0)
+            ) =>
+        {
+            out.write_all(b)
+        }
+        _ => return Err(Error::internal(format!("row of type {type_oid} was not formatted"))),
+    };
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! The first packets of a connection, up to the first ReadyForQuery.
+
+use super::auth::Exchange;
+use super::{Conn, Phase};
+use crate::backend::{Request, shutting_down};
+use crate::hba::Method;
+use crate::shared::State;
+use base::{Result, Severity, err};
+use pgwire::backend::{self, Authentication};
+use pgwire::startup::{self, Parameters, Startup, VERSION_3_2};
+
+/// Bytes of a cancel key in protocol 3.0.
+const SHORT_KEY: usize = 4;
+/// Bytes of a cancel key in protocol 3.2.
+const LONG_KEY: usize = 32;
+
+impl Conn {
+    /// Handles the packet that is next.
+    pub(super) fn startup_packet(&mut self) -> Result<()> {
+        let Some((packet, len)) = startup::decode(self.wire.pending())? else { return Ok(()) };
+        self.wire.consume(len);
+        match packet {
+            Startup::Ssl | Startup::GssEnc => {
+                if !self.wire.pending().is_empty() {
+                    return Err(err!(
+                        PROTOCOL_VIOLATION,
+                        "received unencrypted data after SSL request"
+                    )
+                    .detail(
+                        "This could be either a client-software bug or evidence of an attempted \
+                         man-in-the-middle attack.",
+                    ));
+                }
+                self.wire.out.push(b'N');
+                Ok(())
+            }
+            Startup::Cancel { pid, key } => {
+                self.shared.backend.cancel(pid, &key);
+                self.phase = Phase::Closing;
+                Ok(())
+            }
+            Startup::Session(parameters) => self.begin_session(parameters),
+        }
+    }
+
+    fn begin_session(&mut self, parameters: Parameters) -> Result<()> {
+        let unknown = parameters.unknown_options();
+        if parameters.version > VERSION_3_2 || !unknown.is_empty() {
+            let version = parameters.version.min(VERSION_3_2);
+            backend::negotiate_protocol_version(&mut self.wire.out, version, &unknown);
+        }
+        let Some(user) = parameters.get("user").filter(|u| !u.is_empty()) else {
+            return Err(err!(
+                INVALID_AUTHORIZATION_SPECIFICATION,
+                "no PostgreSQL user name specified in startup packet"
+            ));
+        };
+        self.user = user.to_string();
+        let database = parameters.get("database").filter(|d| !d.is_empty()).unwrap_or(user);
+        self.database = database.to_string();
+        match self.shared.state() {
+            State::Running => {}
+            State::Starting => {
+                return Err(err!(CANNOT_CONNECT_NOW, "the database system is starting up"));
+            }
+            State::Stopping => return Err(shutting_down()),
+        }
+        if let Some("true" | "on" | "yes" | "1" | "database") = parameters.get("replication") {
+            return Err(base::Error::unsupported("replication"));
+        }
+        let hba = self.shared.hba();
+        let roles = |role: &str| self.shared.backend.is_member(&self.user, role);
+        let rule = hba.find(self.address.map(|a| a.ip()), &self.user, &self.database, &roles);
+        let method = match rule {
+            Some(rule) => rule.method,
+            None => return Err(self.no_hba_entry("no pg_hba.conf entry for")),
+        };
+        if method == Method::Reject {
+            return Err(self.no_hba_entry("pg_hba.conf rejects connection for"));
+        }
+        if self.shared.connections.logged() {
+            self.log_line(&format!(
+                "connection received: host={}",
+                self.address
+                    .map_or("[local]".to_string(), |a| { format!("{} port={}", a.ip(), a.port()) })
+            ));
+        }
+        let exchange = Exchange::begin(self, method, parameters)?;
+        match exchange {
+            Some(exchange) => self.phase = Phase::Authenticating(Box::new(exchange)),
+            None => debug_assert!(!matches!(self.phase, Phase::Startup)),
+        }
+        Ok(())
+    }
+
+    pub(super) fn log_line(&self, text: &str) {
+        let who = crate::log::Who {
+            pid: self.pid,
+            user: &self.user,
+            database: &self.database,
+            address: self.address,
+        };
+        self.shared.log.line(&who, "LOG", text);
+    }
+
+    fn no_hba_entry(&self, what: &str) -> base::Error {
+        let host = self.address.map_or("[local]".to_string(), |a| a.ip().to_string());
+        err!(
+            INVALID_AUTHORIZATION_SPECIFICATION,
+            "{what} host \"{host}\", user \"{}\", database \"{}\", no encryption",
+            self.user,
+            self.database
+        )
+        .severity(Severity::Fatal)
+    }
+
+    /// The client has proved who it is: begins the session proper.
+    pub(super) fn authenticated(&mut self, parameters: Parameters, by: &'static str) -> Result<()> {
+        let mut settings = Vec::new();
+        for (name, value) in &parameters.list {
+            match name.as_str() {
+                "user" | "database" | "replication" => {}
+                "options" => settings.extend(crate::config::split_options(value)?),
+                n if n.starts_with("_pq_.") => {}
+                _ => settings.push((name.clone(), value.clone())),
+            }
+        }
+        let session = self.shared.backend.connect(Request {
+            user: self.user.clone(),
+            database: self.database.clone(),
+            settings,
+            address: self.address,
+            authenticated_by: by,
+        })?;
+        self.pid = session.pid();
+        self.interrupts = Some(session.interrupts());
+        let key_len = if parameters.version > startup::VERSION_3_0 { LONG_KEY } else { SHORT_KEY };
+        let key = session.cancel_key();
+        let out = &mut self.wire.out;
+        backend::authentication(out, Authentication::Ok);
+        for (name, value) in session.reported_settings() {
+            backend::parameter_status(out, &name, &value);
+        }
+        backend::backend_key_data(out, self.pid, &key[..key_len.min(key.len())]);
+        backend::ready_for_query(out, session.transaction_status());
+        self.session = Some(session);
+        self.phase = Phase::Serving;
+        if self.shared.connections.logged() {
+            let text =
+                format!("connection authorized: user={} database={}", self.user, self.database);
+            self.log_line(&text);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,250 @@
+//! The bytes of a connection: what has come and is not yet used, what is to go. An idle connection
+//! has neither; buffers are lent by the thread that serves it.
+
+use base::{Error, Result, Severity, err};
+use os::poll::{Interest, wait_one};
+use os::wait::{WaitEvent, begin};
+use std::cell::RefCell;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+
+/// Bytes read at a time.
+const READ: usize = 32 << 10;
+/// Output beyond this is sent before the statement is done.
+pub const FLUSH_AT: usize = 64 << 10;
+/// Buffers larger than this are not kept for the next connection.
+const KEEP: usize = 256 << 10;
+
+/// A client's socket.
+#[derive(Debug)]
+pub enum Socket {
+    /// TCP.
+    Tcp(TcpStream),
+    /// Unix domain.
+    Unix(UnixStream),
+}
+
+impl Socket {
+    fn read(&self, buf: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(s) => (&mut &*s).read(buf),
+            Socket::Unix(s) => (&mut &*s).read(buf),
+        }
+    }
+
+    fn write(&self, buf: &[u8]) -> io::Result<usize> {
+        match self {
+            Socket::Tcp(s) => (&mut &*s).write(buf),
+            Socket::Unix(s) => (&mut &*s).write(buf),
+        }
+    }
+}
+
+impl AsRawFd for Socket {
+    fn as_raw_fd(&self) -> RawFd {
+        match self {
+            Socket::Tcp(s) => s.as_raw_fd(),
+            Socket::Unix(s) => s.as_raw_fd(),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Lent {
+    input: Vec<u8>,
+    output: Vec<u8>,
+}
+
+thread_local! {
+    static LENT: RefCell<Lent> = const {
+        RefCell::new(Lent { input: Vec::new(), output: Vec::new() })
+    };
+}
+
+/// What came of reading.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Got {
+    /// This many bytes.
+    Bytes(usize),
+    /// Nothing now.
+    Nothing,
+    /// The client has closed the connection, or it broke.
+    End,
+}
+
+/// See the module's text.
+pub struct Wire {
+    socket: Socket,
+    /// `input[start..end]` has come and is not used.
+    input: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// To be sent.
+    pub out: Vec<u8>,
+    sent: usize,
+    broken: bool,
+}
+
+/// The error when the client is gone.
+#[cold]
+pub fn connection_lost() -> Error {
+    err!(CONNECTION_FAILURE, "connection to client lost").severity(Severity::Fatal)
+}
+
+impl Wire {
+    /// A new connection.
+    pub fn new(socket: Socket) -> Wire {
+        Wire {
+            socket,
+            input: Vec::new(),
+            start: 0,
+            end: 0,
+            out: Vec::new(),
+            sent: 0,
+            broken: false,
+        }
+    }
+
+    /// The socket.
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// Takes the thread's output buffer, unless something is in the own one.
+    pub fn borrow_output(&mut self) {
+        if self.out.capacity() == 0 {
+            self.out = LENT.with(|l| std::mem::take(&mut l.borrow_mut().output));
+        }
+    }
+
+    /// Gives buffers back that hold nothing.
+    pub fn give_back(&mut self) {
+        if self.start == self.end && !self.input.is_empty() {
+            let input = std::mem::take(&mut self.input);
+            (self.start, self.end) = (0, 0);
+            if input.len() <= KEEP {
+                LENT.with(|l| l.borrow_mut().input = input);
+            }
+        } else if self.input.len() > READ && self.end - self.start < READ / 4 {
+            // The rest of a message will follow soon; it does not need the whole buffer.
+            self.input = self.input[self.start..self.end].to_vec();
+            (self.start, self.end) = (0, self.input.len());
+        }
+        if self.out.is_empty() && self.out.capacity() > 0 {
+            let out = std::mem::take(&mut self.out);
+            if out.capacity() <= KEEP {
+                LENT.with(|l| l.borrow_mut().output = out);
+            }
+        }
+    }
+
+    /// What has come and is not used.
+    pub fn pending(&self) -> &[u8] {
+        &self.input[self.start..self.end]
+    }
+
+    /// Marks `n` bytes as used.
+    pub fn consume(&mut self, n: usize) {
+        self.start += n;
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+    }
+
+    /// Makes room for a message of `len` bytes in all, if that is known.
+    fn make_room(&mut self, len: usize) {
+        if self.input.is_empty() {
+            let mut input = LENT.with(|l| std::mem::take(&mut l.borrow_mut().input));
+            if input.len() < READ {
+                input.resize(READ, 0);
+            }
+            self.input = input;
+        }
+        if self.start > 0 && self.input.len() - self.end < READ / 2 {
+            self.input.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        let wanted = self.start + len.max(self.end - self.start + READ / 2);
+        if wanted > self.input.len() {
+            self.input.resize(wanted, 0);
+        }
+    }
+
+    /// Reads what is there. `len` is the size of the message under way, if known.
+    pub fn fill(&mut self, len: usize) -> Got {
+        self.make_room(len.min(self.end - self.start + (1 << 20)));
+        loop {
+            match self.socket.read(&mut self.input[self.end..]) {
+                Ok(0) => return Got::End,
+                Ok(n) => {
+                    self.end += n;
+                    return Got::Bytes(n);
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Got::Nothing,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Got::End,
+            }
+        }
+    }
+
+    /// Reads, waiting until something comes.
+    pub fn fill_blocking(&mut self, len: usize) -> Result<()> {
+        loop {
+            match self.fill(len) {
+                Got::Bytes(_) => return Ok(()),
+                Got::End => {
+                    self.broken = true;
+                    return Err(err!(
+                        CONNECTION_FAILURE,
+                        "unexpected EOF on client connection with an open transaction"
+                    )
+                    .severity(Severity::Fatal));
+                }
+                Got::Nothing => {
+                    let _waiting = begin(WaitEvent::ClientRead);
+                    let fd = self.socket.as_raw_fd();
+                    wait_one(fd, Interest::READ, None).map_err(|_| connection_lost())?;
+                }
+            }
+        }
+    }
+
+    /// Sends what can be sent now; true if nothing is left.
+    pub fn send(&mut self) -> bool {
+        while self.sent < self.out.len() && !self.broken {
+            match self.socket.write(&self.out[self.sent..]) {
+                Ok(0) => self.broken = true,
+                Ok(n) => self.sent += n,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return false,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => self.broken = true,
+            }
+        }
+        self.out.clear();
+        self.sent = 0;
+        true
+    }
+
+    /// Sends everything, waiting for the client.
+    pub fn send_blocking(&mut self) -> Result<()> {
+        while !self.send() {
+            let _waiting = begin(WaitEvent::ClientWrite);
+            let fd = self.socket.as_raw_fd();
+            wait_one(fd, Interest::WRITE, None).map_err(|_| connection_lost())?;
+        }
+        if self.broken { Err(connection_lost()) } else { Ok(()) }
+    }
+
+    /// True if something is left to be sent.
+    pub fn has_output(&self) -> bool {
+        self.sent < self.out.len()
+    }
+
+    /// True once writing has failed.
+    pub fn is_broken(&self) -> bool {
+        self.broken
+    }
+}

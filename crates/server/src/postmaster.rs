@@ -1,0 +1,351 @@
+//! The server's life: start, signals, stop.
+
+use crate::backend::Backend;
+use crate::config::{self, CommandLine};
+use crate::conn::Conn;
+use crate::hba::Hba;
+use crate::listen::{Acceptor, Listeners};
+use crate::log::{Log, LogConfig, severity_of};
+use crate::pidfile::{Facts, LockFile};
+use crate::reactor::{Crew, Flushes, Reactor};
+use crate::shared::{Shared, State};
+use base::{Error, Lsn, Result, Severity, err};
+use engine::settings::Defaults;
+use os::Disk;
+use os::poll::Signals;
+use os::process::signal;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Opens the database; a parameter so that tests can serve another.
+pub type Open = dyn Fn(&Disk, &Path, Defaults, &Arc<Log>) -> Result<Arc<dyn Backend>>;
+
+struct FlushesOf(Arc<dyn Backend>);
+
+impl Flushes for FlushesOf {
+    fn flushed(&self) -> Lsn {
+        self.0.flushed()
+    }
+
+    fn request(&self, lsn: Lsn) {
+        self.0.request_flush(lsn);
+    }
+}
+
+/// A server that serves.
+pub struct Serving {
+    shared: Arc<Shared>,
+    reactors: Vec<Arc<Reactor<Conn>>>,
+    crew: Arc<Crew<Conn>>,
+    acceptor: Arc<Acceptor>,
+    threads: Vec<os::thread::JoinHandle<()>>,
+}
+
+fn system(e: std::io::Error) -> Error {
+    err!(SYSTEM_ERROR, "{e}").severity(Severity::Fatal)
+}
+
+impl Serving {
+    /// Begins to serve on these sockets, with this many reactors.
+    pub fn begin(shared: Arc<Shared>, listeners: Listeners, reactors: usize) -> Result<Serving> {
+        let crew = Crew::new();
+        let flushes: Arc<dyn Flushes> = Arc::new(FlushesOf(shared.backend.clone()));
+        let mut all = Vec::new();
+        for _ in 0..reactors.max(1) {
+            all.push(Reactor::new(flushes.clone(), crew.clone()).map_err(system)?);
+        }
+        let told: Vec<_> = all.iter().map(Arc::downgrade).collect();
+        shared.backend.on_flush(Arc::new(move |upto| {
+            for reactor in told.iter().filter_map(|r| r.upgrade()) {
+                reactor.flushed(upto);
+            }
+        }));
+        let acceptor = Acceptor::new(listeners, shared.clone(), all.clone()).map_err(system)?;
+        for reactor in &all {
+            crew.assign(reactor.clone());
+        }
+        let mut threads = Vec::new();
+        let (watching, watched) = (crew.clone(), all.clone());
+        let watch = move || watching.watcher().run(&watched);
+        threads.push(os::thread::spawn("watcher", watch).map_err(system)?);
+        let accepting = acceptor.clone();
+        let accept = move || {
+            if let Err(e) = accepting.run() {
+                eprintln!("could not accept connections: {e}");
+            }
+        };
+        threads.push(os::thread::spawn("acceptor", accept).map_err(system)?);
+        shared.set_state(State::Running);
+        Ok(Serving { shared, reactors: all, crew, acceptor, threads })
+    }
+
+    /// Takes no new sessions.
+    pub fn refuse(&self) {
+        self.shared.set_state(State::Stopping);
+    }
+
+    /// Tells all sessions to end.
+    pub fn terminate(&self) {
+        self.shared.backend.terminate_all();
+        self.reactors.iter().for_each(|r| r.tick_now());
+    }
+
+    /// True once all connections are gone.
+    pub fn is_quiet(&self) -> bool {
+        self.shared.connections.count() == 0
+    }
+
+    /// Stops all threads.
+    pub fn end(self) {
+        self.acceptor.stop();
+        self.reactors.iter().for_each(|r| r.stop());
+        self.crew.stop();
+        for thread in self.threads {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn log_config(defaults: &Defaults) -> LogConfig {
+    LogConfig {
+        prefix: defaults.show("log_line_prefix"),
+        min_messages: severity_of(&defaults.show("log_min_messages")),
+        min_error_statement: severity_of(&defaults.show("log_min_error_statement")),
+        connections: !matches!(defaults.show("log_connections").as_str(), "" | "off"),
+    }
+}
+
+fn number(defaults: &Defaults, name: &str) -> i64 {
+    defaults.get(name).map_or(0, |v| v.as_i64())
+}
+
+/// The program `postgres`; its exit code.
+pub fn main(args: &[String], open: &Open) -> i32 {
+    let log = Arc::new(Log::default());
+    match run(args, open, &log) {
+        Ok(code) => code,
+        Err(e) => {
+            let e = match e.fields().severity >= Severity::Fatal {
+                true => e,
+                false => e.severity(Severity::Fatal),
+            };
+            log.error(&crate::log::Who::default(), &e, None);
+            1
+        }
+    }
+}
+
+fn data_directory(command_line: &CommandLine) -> Option<PathBuf> {
+    let given = command_line.data.clone().or_else(|| std::env::var_os("PGDATA").map(Into::into))?;
+    std::path::absolute(given).ok()
+}
+
+fn run(args: &[String], open: &Open, log: &Arc<Log>) -> Result<i32> {
+    let command_line = CommandLine::parse(args)?;
+    let Some(data) = data_directory(&command_line) else {
+        eprintln!(
+            "postgres does not know where to find the server configuration file.\nYou must \
+             specify the --config-file or -D invocation option or set the PGDATA environment \
+             variable."
+        );
+        return Ok(2);
+    };
+    let disk = Disk::real();
+    verify_data_directory(&disk, &data)?;
+    let defaults = config::load(&data, &command_line.settings)?;
+    if let Some(name) = &command_line.print {
+        println!("{}", defaults.show(name));
+        return Ok(0);
+    }
+    log.configure(log_config(&defaults));
+    if os::process::is_root() {
+        let text = "running as root: any client that gets superuser rights owns this machine";
+        log.line(&Default::default(), "WARNING", text);
+    }
+    os::process::set_umask(0o077);
+    os::process::ignore_broken_pipes();
+    os::process::raise_file_limit();
+    let wanted = [signal::HUP, signal::INT, signal::TERM, signal::QUIT, signal::USR1];
+    let signals = Signals::block(&wanted).map_err(system)?;
+    let port = number(&defaults, "port").clamp(1, 65535) as u16;
+    let socket_dirs = defaults.show("unix_socket_directories");
+    let socket_dirs: Vec<&str> =
+        socket_dirs.split(',').map(str::trim).filter(|d| !d.is_empty()).collect();
+    let addresses = defaults.show("listen_addresses");
+    let facts = |socket_dir| Facts {
+        data: &data,
+        started: os::clock::now_micros() / 1_000_000,
+        port,
+        socket_dir,
+        address: addresses.split(',').next().unwrap_or_default().trim(),
+    };
+    let first = facts(socket_dirs.first().copied().unwrap_or_default());
+    let mut pid_file = LockFile::for_data(&disk, &first)?;
+    log.server(&format!("starting {}", version(&defaults)));
+    let mut listeners = Listeners::default();
+    listeners.open_tcp(&addresses, port, log)?;
+    open_unix_sockets(&mut listeners, &disk, &socket_dirs, &facts, log)?;
+    let hba = Hba::read(&hba_path(&data, &defaults))?;
+    let timeout = number(&defaults, "authentication_timeout").max(1) as u64 * 1000;
+    let connections = log.connections();
+    let backend = open(&disk, &data, defaults, log)?;
+    let shared = Shared::new(backend, log.clone(), hba);
+    shared.set_authentication_timeout_ms(timeout);
+    shared.connections.set_logged(connections);
+    let cores = os::thread::available_parallelism();
+    let serving = Serving::begin(shared.clone(), listeners, cores)?;
+    log.server("database system is ready to accept connections");
+    pid_file.set_status("ready")?;
+    let code = signal_loop(&signals, &shared, serving, &mut pid_file, &data, &command_line)?;
+    drop(pid_file);
+    Ok(code)
+}
+
+/// One unix socket in each folder. A folder that does not work is no reason not to start, unless
+/// nothing else is listened to; another server on the same socket is.
+fn open_unix_sockets<'a>(
+    listeners: &mut Listeners,
+    disk: &Disk,
+    dirs: &[&'a str],
+    facts: &dyn Fn(&'a str) -> Facts<'a>,
+    log: &Log,
+) -> Result<()> {
+    for dir in dirs {
+        if let Err(e) = listeners.open_unix(disk, &facts(dir), log) {
+            if e.code() == base::SqlState::LOCK_FILE_EXISTS {
+                return Err(e);
+            }
+            log.error(&Default::default(), &e.severity(Severity::Log), None);
+            let text = format!("could not create Unix-domain socket in directory \"{dir}\"");
+            log.line(&Default::default(), "WARNING", &text);
+        }
+    }
+    if listeners.is_empty() {
+        return Err(err!(SYSTEM_ERROR, "no socket created for listening"));
+    }
+    Ok(())
+}
+
+fn verify_data_directory(disk: &Disk, data: &Path) -> Result<()> {
+    if !disk.exists(data) {
+        return Err(err!(
+            CONFIG_FILE_ERROR,
+            "data directory \"{}\" does not exist",
+            data.display()
+        ));
+    }
+    let version = disk.read(&data.join("PG_VERSION")).map_err(|_| {
+        err!(
+            OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "\"{}\" is not a valid data directory",
+            data.display()
+        )
+        .detail(format!("File \"{}/PG_VERSION\" is missing.", data.display()))
+    })?;
+    if version.trim_ascii() != b"18" {
+        let found = String::from_utf8_lossy(&version).trim().to_string();
+        return Err(err!(
+            OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "database files are incompatible with server"
+        )
+        .detail(format!(
+            "The data directory was initialized by PostgreSQL version {found}, which is not \
+             compatible with this version 18."
+        )));
+    }
+    Ok(())
+}
+
+fn version(defaults: &Defaults) -> String {
+    let number = defaults.show("server_version");
+    format!("PostgreSQL {number} (Olifant {})", env!("CARGO_PKG_VERSION"))
+}
+
+fn hba_path(data: &Path, defaults: &Defaults) -> PathBuf {
+    let set = defaults.show("hba_file");
+    if set.is_empty() { data.join("pg_hba.conf") } else { data.join(set) }
+}
+
+/// How to stop.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
+enum Stop {
+    No,
+    Smart,
+    Fast,
+}
+
+fn signal_loop(
+    signals: &Signals,
+    shared: &Arc<Shared>,
+    serving: Serving,
+    pid_file: &mut LockFile,
+    data: &Path,
+    command_line: &CommandLine,
+) -> Result<i32> {
+    let log = &shared.log;
+    let mut stop = Stop::No;
+    loop {
+        // While stopping, the connections' end is looked for between signals.
+        let number = match stop {
+            Stop::No => Some(signals.wait().map_err(system)?),
+            _ => signals.wait_for(Duration::from_millis(20)).map_err(system)?,
+        };
+        match number {
+            Some(signal::HUP) => reload(shared, data, command_line),
+            Some(signal::TERM) if stop == Stop::No => {
+                log.server("received smart shutdown request");
+                stop = Stop::Smart;
+                serving.refuse();
+                pid_file.set_status("stopping")?;
+            }
+            Some(signal::INT) if stop < Stop::Fast => {
+                log.server("received fast shutdown request");
+                log.server("aborting any active transactions");
+                stop = Stop::Fast;
+                serving.refuse();
+                pid_file.set_status("stopping")?;
+                serving.terminate();
+            }
+            Some(signal::QUIT) => {
+                log.server("received immediate shutdown request");
+                let _ = shared.backend.shutdown(true);
+                return Ok(2);
+            }
+            _ => {}
+        }
+        if stop == Stop::No || !serving.is_quiet() {
+            continue;
+        }
+        serving.end();
+        log.server("shutting down");
+        shared.backend.shutdown(false)?;
+        log.server("database system is shut down");
+        return Ok(0);
+    }
+}
+
+fn reload(shared: &Arc<Shared>, data: &Path, command_line: &CommandLine) {
+    let log = &shared.log;
+    log.server("received SIGHUP, reloading configuration files");
+    match config::load(data, &command_line.settings) {
+        Ok(defaults) => {
+            log.configure(log_config(&defaults));
+            shared.connections.set_logged(log.connections());
+            match Hba::read(&hba_path(data, &defaults)) {
+                Ok(hba) => shared.set_hba(hba),
+                Err(e) => {
+                    log.error(&Default::default(), &e.severity(Severity::Log), None);
+                    log.line(&Default::default(), "LOG", "pg_hba.conf was not reloaded");
+                }
+            }
+            shared.backend.reload(defaults);
+        }
+        Err(e) => {
+            log.error(&Default::default(), &e.severity(Severity::Log), None);
+            let path = data.join("postgresql.conf");
+            let text = "contains errors; no changes were applied";
+            log.server(&format!("configuration file \"{}\" {text}", path.display()));
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! The reactor: a set of connections of which one thread at a time serves those that are ready.
+//!
+//! A thread *owns* a reactor while it waits for events and runs what they ask for. A statement runs
+//! right on the owner. When it is about to block (the `os::wait` seam) or has run for too long (the
+//! watcher), the reactor is taken away from it and given to a spare thread; the statement goes on
+//! as *detached*, and its connection comes back to the reactor when it is done. README.md has the
+//! protocol of that hand-over.
+
+mod slab;
+mod spare;
+mod watch;
+
+pub use spare::Crew;
+
+use self::slab::Slab;
+use base::Lsn;
+use os::poll::{Bell, Epoll, Event, Events, Interest};
+use os::sync::Mutex;
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What a connection waits for after it was served.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// More bytes from the client.
+    Read,
+    /// Room for bytes to the client (and more bytes from it).
+    Write,
+    /// The log being durable up to here; then [`Peer::release`].
+    Gate(Lsn),
+    /// Nothing: it is over.
+    Close,
+}
+
+/// A connection, as the reactor sees it.
+pub trait Peer: Send + 'static {
+    /// Its socket.
+    fn fd(&self) -> RawFd;
+    /// Its socket is ready.
+    fn ready(&mut self, read: bool, write: bool) -> Next;
+    /// What it waited for is durable up to here.
+    fn release(&mut self, flushed: Lsn) -> Next;
+    /// Called about once a second, for time limits.
+    fn tick(&mut self) -> Next;
+}
+
+/// The log, as gates need it.
+pub trait Flushes: Send + Sync {
+    /// It is durable up to here.
+    fn flushed(&self) -> Lsn;
+    /// Somebody waits for this position.
+    fn request(&self, lsn: Lsn);
+}
+
+const BELL: u64 = u64::MAX;
+const IDLE: u64 = 0;
+const BUSY: u64 = 1;
+const NOBODY: u64 = u64::MAX;
+
+/// See the module's text.
+pub struct Reactor<P: Peer> {
+    epoll: Epoll,
+    bell: Bell,
+    rung: AtomicBool,
+    flushes: Arc<dyn Flushes>,
+    crew: Arc<Crew<P>>,
+    peers: Slab<P>,
+    /// Counts services by two; plus [`BUSY`] while one is under way. Whoever changes it from the
+    /// busy value of a service has the reactor: its owner at the end, or who takes it away.
+    state: AtomicU64,
+    /// The connection that is served.
+    current: AtomicU64,
+    /// Held while the reactor is taken away; a detached thread passes through it before it gives
+    /// its connection back.
+    handover: Mutex<()>,
+    /// The least position that a connection of this reactor waits for.
+    least_gate: AtomicU64,
+    gates: Mutex<Vec<(Lsn, u64)>>,
+    tick: AtomicBool,
+    stopping: AtomicBool,
+}
+
+/// A reactor, whatever its connections are.
+trait Owned {
+    fn give_up(self: Arc<Self>, service: u64);
+}
+
+thread_local! {
+    static OWNED: RefCell<Option<Arc<dyn Owned>>> = const { RefCell::new(None) };
+    /// The state of the service that this thread's reactor is in; 0 if there is none.
+    static SERVICE: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The hook of worker threads: a wait that may take long costs the thread its reactor.
+struct Hook;
+
+impl os::wait::WaitHook for Hook {
+    fn before_wait(&self, event: os::wait::WaitEvent) {
+        // Waits of this class end within microseconds; if not, the watcher sees it.
+        if event.class() == Some("LWLock") {
+            return;
+        }
+        let service = SERVICE.replace(0);
+        if service != 0
+            && let Some(owned) = OWNED.with(|o| o.borrow().clone())
+        {
+            owned.give_up(service);
+        }
+    }
+
+    fn after_wait(&self) {}
+}
+
+impl<P: Peer> Owned for Reactor<P> {
+    fn give_up(self: Arc<Self>, service: u64) {
+        self.take_away(service);
+    }
+}
+
+impl<P: Peer> Reactor<P> {
+    /// A reactor without connections. Nobody owns it until [`Crew::assign`].
+    pub fn new(flushes: Arc<dyn Flushes>, crew: Arc<Crew<P>>) -> io::Result<Arc<Reactor<P>>> {
+        let (epoll, bell) = (Epoll::new()?, Bell::new()?);
+        epoll.add(bell.as_raw_fd(), BELL, Interest::READ)?;
+        Ok(Arc::new(Reactor {
+            epoll,
+            bell,
+            rung: AtomicBool::new(false),
+            flushes,
+            crew,
+            peers: Slab::new(),
+            state: AtomicU64::new(IDLE),
+            current: AtomicU64::new(NOBODY),
+            handover: Mutex::new(()),
+            least_gate: AtomicU64::new(u64::MAX),
+            gates: Mutex::new(Vec::new()),
+            tick: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
+        }))
+    }
+
+    /// Adds a connection.
+    pub fn add(&self, peer: P) -> io::Result<()> {
+        let fd = peer.fd();
+        let token = self.peers.insert(peer, fd);
+        let result = self.epoll.add(fd, token, Interest::READ);
+        if result.is_err() {
+            self.peers.remove(token);
+        }
+        result
+    }
+
+    /// How many connections it has.
+    pub fn len(&self) -> usize {
+        self.peers.len()
+    }
+
+    /// True without connections.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Wakes the owner if something that is durable now is waited for.
+    pub fn flushed(&self, upto: Lsn) {
+        if self.least_gate.load(Ordering::SeqCst) <= upto.0 {
+            self.ring();
+        }
+    }
+
+    /// Lets every connection look at its time limits now.
+    pub fn tick_now(&self) {
+        self.tick.store(true, Ordering::SeqCst);
+        self.ring();
+    }
+
+    /// Makes the owner look up.
+    pub fn ring(&self) {
+        if !self.rung.swap(true, Ordering::SeqCst) {
+            self.bell.ring();
+        }
+    }
+
+    /// Ends the owner's loop, and with it the reactor.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        self.ring();
+    }
+
+    /// Serves connections until the reactor is taken away or stopped. The caller owns it.
+    pub(crate) fn run(self: &Arc<Self>) {
+        os::wait::set_hook(Some(Rc::new(Hook)));
+        OWNED.with(|o| *o.borrow_mut() = Some(Arc::clone(self) as Arc<dyn Owned>));
+        self.serve_until_lost();
+        OWNED.with(|o| o.borrow_mut().take());
+    }
+
+    fn serve_until_lost(self: &Arc<Self>) {
+        let mut turn = self.state.load(Ordering::SeqCst);
+        let mut events = Events::with_capacity(64);
+        let mut ticked = os::clock::monotonic_nanos();
+        while !self.stopping.load(Ordering::Relaxed) {
+            let timeout = if self.peers.is_empty() { None } else { Some(Duration::from_secs(1)) };
+            if self.epoll.wait(&mut events, timeout).is_err() {
+                return;
+            }
+            for event in events.iter() {
+                if event.token == BELL {
+                    self.rung.store(false, Ordering::SeqCst);
+                    self.bell.silence();
+                } else if !self.serve(&mut turn, event) {
+                    return;
+                }
+            }
+            if !self.open_gates(&mut turn) {
+                return;
+            }
+            let now = os::clock::monotonic_nanos();
+            if now - ticked > 1_000_000_000 || self.tick.swap(false, Ordering::SeqCst) {
+                ticked = now;
+                if !self.tick_all(&mut turn) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Serves one connection; false if the reactor was taken away meanwhile.
+    fn serve(self: &Arc<Self>, turn: &mut u64, event: Event) -> bool {
+        self.with_peer(turn, event.token, |peer| peer.ready(event.read, event.write))
+    }
+
+    /// Runs `f` on a connection that nobody else runs; false if the reactor was taken away. `turn`
+    /// is the state while nothing runs.
+    fn with_peer(
+        self: &Arc<Self>,
+        turn: &mut u64,
+        token: u64,
+        f: impl FnOnce(&mut P) -> Next,
+    ) -> bool {
+        let Some(mut peer) = self.peers.take(token) else { return true };
+        let service = *turn + 2 + BUSY;
+        self.current.store(token, Ordering::Relaxed);
+        self.state.store(service, Ordering::SeqCst);
+        self.crew.watcher().notice();
+        SERVICE.set(service);
+        let next = f(&mut peer);
+        SERVICE.set(0);
+        *turn = service - BUSY;
+        let left = self.state.compare_exchange(service, *turn, Ordering::SeqCst, Ordering::SeqCst);
+        if left.is_err() {
+            // Whoever took the reactor away silences our socket under this lock; only then may it
+            // be listened to again.
+            drop(self.handover.lock());
+        }
+        self.settle(token, peer, next);
+        left.is_ok()
+    }
+
+    /// Takes the reactor away from its owner, if this service is still under way, and gives it to
+    /// a spare thread.
+    pub(crate) fn take_away(self: &Arc<Self>, service: u64) {
+        let guard = self.handover.lock();
+        let token = self.current.load(Ordering::SeqCst);
+        let idle = service - BUSY;
+        let swapped =
+            self.state.compare_exchange(service, idle, Ordering::SeqCst, Ordering::SeqCst);
+        if swapped.is_err() {
+            return;
+        }
+        if let Some(fd) = self.peers.set_interest(token, Interest::NONE) {
+            let _ = self.epoll.modify(fd, token, Interest::NONE);
+        }
+        drop(guard);
+        self.crew.assign(Arc::clone(self));
+    }
+
+    /// The state, for the watcher.
+    pub(crate) fn seen(&self) -> u64 {
+        self.state.load(Ordering::Relaxed)
+    }
+
+    /// Puts a connection back and waits for what it waits for.
+    fn settle(&self, token: u64, peer: Box<P>, next: Next) {
+        let want = match next {
+            Next::Close => {
+                let _ = self.epoll.remove(peer.fd());
+                self.peers.remove(token);
+                drop(peer);
+                return;
+            }
+            Next::Read | Next::Gate(_) => Interest::READ,
+            Next::Write => Interest { read: true, write: true },
+        };
+        let fd = peer.fd();
+        let changed = self.peers.put(token, peer, want);
+        if changed && self.epoll.modify(fd, token, want).is_err() {
+            self.peers.remove(token);
+            return;
+        }
+        if let Next::Gate(lsn) = next {
+            let mut gates = self.gates.lock();
+            gates.push((lsn, token));
+            self.least_gate.fetch_min(lsn.0, Ordering::SeqCst);
+            drop(gates);
+            self.flushes.request(lsn);
+            // A flush that ended before the gate was listed has told nobody.
+            if self.flushes.flushed() >= lsn {
+                self.ring();
+            }
+        }
+    }
+
+    /// Releases the connections whose gate has opened; false if the reactor was taken away.
+    fn open_gates(self: &Arc<Self>, turn: &mut u64) -> bool {
+        let flushed = self.flushes.flushed();
+        if self.least_gate.load(Ordering::SeqCst) > flushed.0 {
+            return true;
+        }
+        let mut open = Vec::new();
+        {
+            let mut gates = self.gates.lock();
+            gates.retain(|(lsn, token)| {
+                if *lsn <= flushed {
+                    open.push(*token);
+                }
+                *lsn > flushed
+            });
+            let least = gates.iter().map(|g| g.0.0).min().unwrap_or(u64::MAX);
+            self.least_gate.store(least, Ordering::SeqCst);
+        }
+        for (i, token) in open.iter().enumerate() {
+            if !self.with_peer(turn, *token, |peer| peer.release(flushed)) {
+                // The next owner releases the others.
+                let mut gates = self.gates.lock();
+                gates.extend(open[i + 1..].iter().map(|t| (flushed, *t)));
+                self.least_gate.fetch_min(flushed.0, Ordering::SeqCst);
+                drop(gates);
+                self.ring();
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Lets every connection look at its time limits; false if the reactor was taken away.
+    fn tick_all(self: &Arc<Self>, turn: &mut u64) -> bool {
+        self.peers.idle_tokens().into_iter().all(|t| self.with_peer(turn, t, |peer| peer.tick()))
+    }
+}

@@ -1,0 +1,125 @@
+//! What all connections share.
+
+use crate::backend::Backend;
+use crate::hba::Hba;
+use crate::log::Log;
+use os::sync::RwLock;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+
+/// How far the server has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum State {
+    /// Not ready yet.
+    Starting = 0,
+    /// Serving.
+    Running = 1,
+    /// Takes no new sessions.
+    Stopping = 2,
+}
+
+/// How many connections there are.
+#[derive(Default)]
+pub struct Connections {
+    open: AtomicUsize,
+    log: AtomicBool,
+}
+
+impl Connections {
+    /// One more.
+    pub fn opened(&self) {
+        self.open.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// One less.
+    pub fn closed(&self) {
+        self.open.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// How many.
+    pub fn count(&self) -> usize {
+        self.open.load(Ordering::SeqCst)
+    }
+
+    /// `log_connections`
+    pub fn logged(&self) -> bool {
+        self.log.load(Ordering::Relaxed)
+    }
+
+    /// Sets `log_connections`.
+    pub fn set_logged(&self, yes: bool) {
+        self.log.store(yes, Ordering::Relaxed);
+    }
+}
+
+/// See the module's text.
+pub struct Shared {
+    /// The database.
+    pub backend: Arc<dyn Backend>,
+    /// The log.
+    pub log: Arc<Log>,
+    /// How many connections there are.
+    pub connections: Connections,
+    state: AtomicU8,
+    hba: RwLock<Arc<Hba>>,
+    authentication_timeout_ms: AtomicU64,
+    /// Makes up secrets of users that have none.
+    mock: [u8; 32],
+}
+
+impl Shared {
+    /// Before the first connection.
+    pub fn new(backend: Arc<dyn Backend>, log: Arc<Log>, hba: Hba) -> Arc<Shared> {
+        let mut mock = [0; 32];
+        os::random::fill(&mut mock);
+        Arc::new(Shared {
+            backend,
+            log,
+            connections: Connections::default(),
+            state: AtomicU8::new(State::Starting as u8),
+            hba: RwLock::new(Arc::new(hba)),
+            authentication_timeout_ms: AtomicU64::new(60_000),
+            mock,
+        })
+    }
+
+    /// How far the server has come.
+    pub fn state(&self) -> State {
+        match self.state.load(Ordering::SeqCst) {
+            0 => State::Starting,
+            1 => State::Running,
+            _ => State::Stopping,
+        }
+    }
+
+    /// It has come further.
+    pub fn set_state(&self, state: State) {
+        self.state.store(state as u8, Ordering::SeqCst);
+    }
+
+    /// The lines of `pg_hba.conf`.
+    pub fn hba(&self) -> Arc<Hba> {
+        self.hba.read().clone()
+    }
+
+    /// The file was read again.
+    pub fn set_hba(&self, hba: Hba) {
+        *self.hba.write() = Arc::new(hba);
+    }
+
+    /// `authentication_timeout`
+    pub fn authentication_timeout_ms(&self) -> u64 {
+        self.authentication_timeout_ms.load(Ordering::Relaxed)
+    }
+
+    /// Sets `authentication_timeout`.
+    pub fn set_authentication_timeout_ms(&self, ms: u64) {
+        self.authentication_timeout_ms.store(ms, Ordering::Relaxed);
+    }
+
+    /// Bytes that are the same for a user name each time, and not to be guessed.
+    pub fn mock_secret(&self, user: &str) -> [u8; 32] {
+        pgwire::scram::mix(&self.mock, user.as_bytes())
+    }
+}

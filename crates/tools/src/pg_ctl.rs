@@ -1,0 +1,505 @@
+//! `pg_ctl`: starts, stops and signals a server.
+
+use crate::options::{Flag, Given, complain, flag, with_value};
+use os::Disk;
+use os::process::{self, signal};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const NAME: &str = "pg_ctl";
+
+const FLAGS: &[Flag] = &[
+    with_value('D', "pgdata"),
+    with_value('l', "log"),
+    with_value('m', "mode"),
+    with_value('o', "options"),
+    with_value('p', ""),
+    flag('s', "silent"),
+    with_value('t', "timeout"),
+    flag('w', "wait"),
+    flag('W', "no-wait"),
+    flag('c', "core-files"),
+    flag('V', "version"),
+    flag('?', "help"),
+];
+
+const HELP: &str = "\
+pg_ctl is a utility to initialize, start, stop, or control a PostgreSQL server.
+
+Usage:
+  pg_ctl init[db]   [-D DATADIR] [-s] [-o OPTIONS]
+  pg_ctl start      [-D DATADIR] [-l FILENAME] [-W] [-t SECS] [-s]
+                    [-o OPTIONS] [-p PATH] [-c]
+  pg_ctl stop       [-D DATADIR] [-m SHUTDOWN-MODE] [-W] [-t SECS] [-s]
+  pg_ctl restart    [-D DATADIR] [-m SHUTDOWN-MODE] [-W] [-t SECS] [-s]
+                    [-o OPTIONS] [-c]
+  pg_ctl reload     [-D DATADIR] [-s]
+  pg_ctl status     [-D DATADIR]
+  pg_ctl promote    [-D DATADIR] [-W] [-t SECS] [-s]
+  pg_ctl logrotate  [-D DATADIR] [-s]
+  pg_ctl kill       SIGNALNAME PID
+
+Common options:
+  -D, --pgdata=DATADIR   location of the database storage area
+  -s, --silent           only print errors, no informational messages
+  -t, --timeout=SECS     seconds to wait when using -w option
+  -V, --version          output version information, then exit
+  -w, --wait             wait until operation completes (default)
+  -W, --no-wait          do not wait until operation completes
+  -?, --help             show this help, then exit
+If the -D option is omitted, the environment variable PGDATA is used.
+
+Options for start or restart:
+  -c, --core-files       allow postgres to produce core files
+  -l, --log=FILENAME     write (or append) server log to FILENAME
+  -o, --options=OPTIONS  command line options to pass to postgres
+                         (PostgreSQL server executable) or initdb
+  -p PATH-TO-POSTGRES    normally not necessary
+
+Options for stop or restart:
+  -m, --mode=MODE        MODE can be \"smart\", \"fast\", or \"immediate\"
+
+Shutdown modes are:
+  smart       quit after all clients have disconnected
+  fast        quit directly, with proper shutdown (default)
+  immediate   quit without complete shutdown; will lead to recovery on restart
+
+Allowed signal names for kill:
+  ABRT HUP INT KILL QUIT TERM USR1 USR2
+";
+
+/// What was asked for.
+struct Job {
+    data: PathBuf,
+    disk: Disk,
+    silent: bool,
+    wait: bool,
+    timeout: u64,
+    stop_signal: i32,
+    log: Option<PathBuf>,
+    options: Vec<String>,
+    program: PathBuf,
+}
+
+/// The program.
+pub fn main(args: &[String]) -> i32 {
+    let given = match Given::read(args, FLAGS) {
+        Ok(given) => given,
+        Err(e) => {
+            complain(NAME, &e);
+            return 1;
+        }
+    };
+    if given.has("help") {
+        print!("{HELP}");
+        return 0;
+    }
+    if given.has("version") {
+        println!("{NAME} {}", crate::VERSION);
+        return 0;
+    }
+    let Some(action) = given.operands.first() else {
+        eprintln!("{NAME}: no operation specified");
+        eprintln!("Try \"{NAME} --help\" for more information.");
+        return 1;
+    };
+    if action == "kill" {
+        return kill(&given.operands[1..]);
+    }
+    if let Some(extra) = given.operands.get(1) {
+        eprintln!("{NAME}: too many command-line arguments (first is \"{extra}\")");
+        eprintln!("Try \"{NAME} --help\" for more information.");
+        return 1;
+    }
+    let job = match Job::new(&given, action) {
+        Ok(job) => job,
+        Err(e) => {
+            eprintln!("{e}");
+            return 1;
+        }
+    };
+    match action.as_str() {
+        "start" => job.start(),
+        "stop" => job.stop(),
+        "restart" => job.restart(),
+        "reload" => job.signal(signal::HUP, "server signaled"),
+        "status" => job.status(),
+        "promote" => job.promote(),
+        "logrotate" => job.signal(signal::USR1, "server signaled to rotate log file"),
+        "init" | "initdb" => job.init(),
+        other => {
+            eprintln!("{NAME}: unrecognized operation mode \"{other}\"");
+            eprintln!("Try \"{NAME} --help\" for more information.");
+            1
+        }
+    }
+}
+
+fn kill(operands: &[String]) -> i32 {
+    let [name, pid] = operands else {
+        eprintln!("{NAME}: missing arguments for kill mode");
+        return 1;
+    };
+    let number = match name.as_str() {
+        "ABRT" => 6,
+        "HUP" => signal::HUP,
+        "INT" => signal::INT,
+        "KILL" => 9,
+        "QUIT" => signal::QUIT,
+        "TERM" => signal::TERM,
+        "USR1" => signal::USR1,
+        "USR2" => 12,
+        other => {
+            eprintln!("{NAME}: unrecognized signal name \"{other}\"");
+            return 1;
+        }
+    };
+    let Ok(pid) = pid.parse::<i32>() else {
+        eprintln!("{NAME}: invalid PID \"{pid}\"");
+        return 1;
+    };
+    match process::kill(pid, number) {
+        Ok(()) => 0,
+        Err(e) => {
+            eprintln!("{NAME}: could not send signal {number} (PID: {pid}): {e}");
+            1
+        }
+    }
+}
+
+/// Words of a shell-like line: quotes keep spaces.
+fn words(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let (mut word, mut quote, mut any) = (String::new(), None, false);
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (c, quote) {
+            (c, Some(q)) if c == q => quote = None,
+            ('\\', None | Some('"')) => word.extend(chars.next()),
+            (c, Some(_)) => word.push(c),
+            ('\'' | '"', None) => {
+                quote = Some(c);
+                any = true;
+            }
+            (c, None) if c.is_whitespace() => {
+                if any || !word.is_empty() {
+                    out.push(std::mem::take(&mut word));
+                }
+                any = false;
+            }
+            (c, None) => word.push(c),
+        }
+    }
+    if any || !word.is_empty() {
+        out.push(word);
+    }
+    out
+}
+
+impl Job {
+    fn new(given: &Given, action: &str) -> Result<Job, String> {
+        let data = given.get("pgdata").map(PathBuf::from);
+        let data = data.or_else(|| std::env::var_os("PGDATA").map(PathBuf::from));
+        let Some(data) = data else {
+            return Err(format!(
+                "{NAME}: no database directory specified and environment variable PGDATA unset\n\
+                 Try \"{NAME} --help\" for more information."
+            ));
+        };
+        let stop_signal = match given.get("mode").unwrap_or("fast") {
+            "s" | "smart" => signal::TERM,
+            "f" | "fast" => signal::INT,
+            "i" | "immediate" => signal::QUIT,
+            other => {
+                return Err(format!(
+                    "{NAME}: unrecognized shutdown mode \"{other}\"\nTry \"{NAME} --help\" for \
+                     more information."
+                ));
+            }
+        };
+        let timeout = given.get("timeout").map(str::to_string);
+        let timeout = timeout.or_else(|| std::env::var("PGCTLTIMEOUT").ok());
+        let own = std::env::current_exe().map_err(|e| e.to_string())?;
+        let disk = Disk::real();
+        let data = std::path::absolute(&data).map_err(|e| e.to_string())?;
+        if !matches!(action, "init" | "initdb") && !disk.exists(&data) {
+            return Err(format!("{NAME}: directory \"{}\" does not exist", data.display()));
+        }
+        Ok(Job {
+            data,
+            disk,
+            silent: given.has("silent"),
+            wait: !given.has("no-wait"),
+            timeout: timeout.and_then(|t| t.parse().ok()).unwrap_or(60),
+            stop_signal,
+            log: given.get("log").map(PathBuf::from),
+            options: given
+                .flags
+                .iter()
+                .filter(|(n, _)| n == "options")
+                .flat_map(|(_, v)| words(v))
+                .collect(),
+            program: given.get("p").map_or(own, PathBuf::from),
+        })
+    }
+
+    fn say(&self, text: &str) {
+        if !self.silent {
+            println!("{text}");
+        }
+    }
+
+    /// Lines of `postmaster.pid`, if it is there.
+    fn pid_file(&self) -> Option<Vec<String>> {
+        let bytes = self.disk.read(&self.data.join("postmaster.pid")).ok()?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Some(text.lines().map(str::to_string).collect())
+    }
+
+    /// The server's process number, if the file names one.
+    fn pid(&self) -> Option<i32> {
+        self.pid_file()?.first()?.trim().parse::<i32>().ok().map(i32::abs)
+    }
+
+    fn running(&self) -> Option<i32> {
+        self.pid().filter(|pid| process::exists(*pid))
+    }
+
+    /// Says "waiting...", and asks again and again until `done` has an answer or time is up.
+    fn wait_for<R>(&self, what: &str, mut done: impl FnMut() -> Option<R>) -> Option<R> {
+        if !self.silent {
+            print!("waiting for {what}...");
+            flush();
+        }
+        for i in 0..self.timeout * 50 {
+            if let Some(result) = done() {
+                return Some(result);
+            }
+            if i % 50 == 49 && !self.silent {
+                print!(".");
+                flush();
+            }
+            os::thread::sleep(Duration::from_millis(20));
+        }
+        None
+    }
+
+    fn start(&self) -> i32 {
+        let old = self.running();
+        if old.is_some() {
+            eprintln!("{NAME}: another server might be running; trying to start server anyway");
+        }
+        if !self.disk.exists(&self.data.join("PG_VERSION")) {
+            let data = self.data.display();
+            eprintln!("{NAME}: directory \"{data}\" is not a database cluster directory");
+            return 1;
+        }
+        let mut args = Vec::new();
+        let own = std::env::current_exe().ok();
+        if Some(&self.program) == own.as_ref() {
+            args.push("postgres".to_string());
+        }
+        args.push("-D".to_string());
+        args.push(self.data.display().to_string());
+        args.extend(self.options.iter().cloned());
+        let mut child = match process::start_detached(&self.program, &args, self.log.as_deref()) {
+            Ok(child) => child,
+            Err(e) => {
+                eprintln!("{NAME}: could not start server: {e}");
+                return 1;
+            }
+        };
+        if !self.wait {
+            self.say("server starting");
+            return 0;
+        }
+        let pid = child.id() as i32;
+        let ready = self.wait_for("server to start", || {
+            if child.try_wait().ok().flatten().is_some() {
+                return Some(false);
+            }
+            let lines = self.pid_file()?;
+            let own = lines.first().and_then(|l| l.trim().parse().ok()) == Some(pid);
+            let status = lines.get(7).map(|l| l.trim());
+            (own && matches!(status, Some("ready" | "standby"))).then_some(true)
+        });
+        match ready {
+            Some(true) => {
+                self.say(" done");
+                self.say("server started");
+                0
+            }
+            Some(false) => {
+                self.say(" stopped waiting");
+                eprintln!("{NAME}: could not start server\nExamine the log output.");
+                1
+            }
+            None => {
+                self.say(" stopped waiting");
+                eprintln!("{NAME}: server did not start in time");
+                1
+            }
+        }
+    }
+
+    /// The running server, or the message that there is none.
+    fn must_run(&self) -> Result<i32, i32> {
+        let Some(pid) = self.pid() else {
+            let file = self.data.join("postmaster.pid");
+            eprintln!("{NAME}: PID file \"{}\" does not exist", file.display());
+            eprintln!("Is server running?");
+            return Err(1);
+        };
+        Ok(pid)
+    }
+
+    fn send(&self, pid: i32, number: i32, what: &str) -> bool {
+        match process::kill(pid, number) {
+            Ok(()) => true,
+            Err(e) => {
+                let text = e.to_string();
+                let reason = text.split(" (os").next().unwrap_or_default();
+                eprintln!("{NAME}: could not send {what} signal (PID: {pid}): {reason}");
+                false
+            }
+        }
+    }
+
+    fn stop(&self) -> i32 {
+        match self.must_run() {
+            Ok(pid) => self.stop_running(pid),
+            Err(code) => code,
+        }
+    }
+
+    fn stop_running(&self, pid: i32) -> i32 {
+        if !self.send(pid, self.stop_signal, "stop") {
+            return 1;
+        }
+        if !self.wait {
+            self.say("server shutting down");
+            return 0;
+        }
+        let gone = self.wait_for("server to shut down", || {
+            (self.pid() != Some(pid) || !process::exists(pid)).then_some(())
+        });
+        if gone.is_none() {
+            self.say(" failed");
+            eprintln!("{NAME}: server does not shut down");
+            if self.stop_signal == signal::TERM {
+                eprintln!(
+                    "HINT: The \"-m fast\" option immediately disconnects sessions rather than\n\
+                     waiting for session-initiated disconnection."
+                );
+            }
+            return 1;
+        }
+        self.say(" done");
+        self.say("server stopped");
+        0
+    }
+
+    fn restart(&self) -> i32 {
+        match self.running() {
+            Some(pid) => {
+                let code = self.stop_running(pid);
+                if code != 0 {
+                    return code;
+                }
+            }
+            None => {
+                let file = self.data.join("postmaster.pid");
+                eprintln!("{NAME}: PID file \"{}\" does not exist", file.display());
+                eprintln!("Is server running?");
+                eprintln!("trying to start server anyway");
+            }
+        }
+        self.start()
+    }
+
+    fn signal(&self, number: i32, done: &str) -> i32 {
+        let what = if number == signal::HUP { "reload" } else { "log rotation" };
+        match self.must_run() {
+            Ok(pid) if self.send(pid, number, what) => {
+                self.say(done);
+                0
+            }
+            Ok(_) => 1,
+            Err(code) => code,
+        }
+    }
+
+    fn promote(&self) -> i32 {
+        if let Err(code) = self.must_run() {
+            return code;
+        }
+        eprintln!("{NAME}: cannot promote server; server is not in standby mode");
+        1
+    }
+
+    fn status(&self) -> i32 {
+        if !self.disk.exists(&self.data.join("PG_VERSION")) {
+            let data = self.data.display();
+            eprintln!("{NAME}: directory \"{data}\" is not a database cluster directory");
+            return 4;
+        }
+        let Some(pid) = self.running() else {
+            println!("{NAME}: no server running");
+            return 3;
+        };
+        println!("{NAME}: server is running (PID: {pid})");
+        print_command_line(&self.disk, pid);
+        0
+    }
+
+    fn init(&self) -> i32 {
+        let mut args = vec!["initdb".to_string(), "-D".to_string()];
+        args.push(self.data.display().to_string());
+        args.extend(self.options.iter().cloned());
+        match std::process::Command::new(&self.program).args(&args).status() {
+            Ok(status) if status.success() => 0,
+            _ => {
+                eprintln!("{NAME}: database system initialization failed");
+                1
+            }
+        }
+    }
+}
+
+fn print_command_line(disk: &Disk, pid: i32) {
+    let path = format!("/proc/{pid}/cmdline");
+    let Ok(bytes) = read_all(disk, Path::new(&path)) else { return };
+    let quoted: Vec<String> = bytes
+        .split(|b| *b == 0)
+        .filter(|w| !w.is_empty())
+        .map(|w| String::from_utf8_lossy(w).into_owned())
+        .enumerate()
+        .map(|(i, w)| if i == 0 { w } else { format!("\"{w}\"") })
+        .collect();
+    println!("{}", quoted.join(" "));
+}
+
+/// Reads a file whose length is not known, as those of /proc.
+fn read_all(disk: &Disk, path: &Path) -> Result<Vec<u8>, os::IoError> {
+    let file = disk.open(path, &os::OpenOptions::new().read_only())?;
+    let mut out = vec![0; 64 << 10];
+    let n = file.read_at(&mut out, 0)?;
+    out.truncate(n);
+    Ok(out)
+}
+
+fn flush() {
+    use std::io::Write;
+    let _ = std::io::stdout().flush();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_options() {
+        assert_eq!(words(r#"-p 5433 -c 'a b'="x y" \-z"#), ["-p", "5433", "-c", "a b=x y", "-z"]);
+        assert_eq!(words("  "), Vec::<String>::new());
+    }
+}
