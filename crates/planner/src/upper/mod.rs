@@ -136,6 +136,7 @@ impl Root<'_> {
         if !self.query.windows.is_empty() && self.query.has_window_funcs {
             rel = self.window_rel(rel, &targets)?;
         }
+        rel = self.sets_before_sort(rel, &targets)?;
         if !self.query.distinct_clause.is_empty() {
             rel = self.distinct_rel(rel)?;
         }
@@ -176,6 +177,7 @@ impl Root<'_> {
         if !self.query.windows.is_empty() && self.query.has_window_funcs {
             out = self.window_rel(out, &targets)?;
         }
+        out = self.sets_before_sort(out, &targets)?;
         if !self.query.distinct_clause.is_empty() {
             out = self.distinct_rel(out)?;
         }
@@ -268,17 +270,21 @@ impl Root<'_> {
     fn make_targets(&mut self) -> Result<Targets> {
         let final_ = Rc::new(target_of(self, &self.processed.clone()));
         let has_srf = self.processed.iter().any(|t| volatility::has_srf(&t.expr));
-        let sort_refs: Vec<u32> = self.query.sort_clause.iter().map(|s| s.target_ref).collect();
-        // Sets are returned after sorting unless they are sorted by.
-        let postpone = has_srf
-            && !sort_refs.is_empty()
-            && self.query.distinct_clause.is_empty()
-            && !self
-                .processed
-                .iter()
-                .any(|t| volatility::has_srf(&t.expr) && sort_refs.contains(&t.sort_group_ref));
-        let sort_input =
-            if postpone { Rc::new(self.flat_target(&final_, &sort_refs)) } else { final_.clone() };
+        // Sets are made after grouping and windows; what is below gives what they are made of.
+        let sort_input = if has_srf {
+            let mut refs: Vec<u32> = Vec::new();
+            let plain = |r: u32| {
+                self.processed
+                    .iter()
+                    .any(|t| t.sort_group_ref == r && !volatility::has_srf(&t.expr))
+            };
+            refs.extend(self.query.sort_clause.iter().map(|s| s.target_ref));
+            refs.extend(self.query.group_clause.iter().map(|s| s.target_ref));
+            refs.retain(|r| plain(*r));
+            Rc::new(self.flat_target(&final_, &refs))
+        } else {
+            final_.clone()
+        };
         let windows = self.query.has_window_funcs && !self.query.windows.is_empty();
         let grouping = if windows {
             Rc::new(self.window_input_target(&sort_input))
@@ -453,11 +459,10 @@ impl Root<'_> {
         Ok(rel)
     }
 
-    /// Adds a path of a lower step as one of this relation.
+    /// Adds a path of a lower step as one of this relation. It stays a path of the relation that
+    /// it reads.
     pub fn adopt(&mut self, rel: usize, p: &Rc<Path>) {
-        let mut p = (**p).clone();
-        p.rel = rel;
-        self.rels[rel].add_path(p);
+        self.rels[rel].add_path((**p).clone());
     }
 
     /// The path sorted.
@@ -511,14 +516,34 @@ impl Root<'_> {
             }
             return Ok(rel);
         }
+        if self.rels[rel].paths.iter().all(|p| p.target.exprs == final_.exprs) {
+            return Ok(rel);
+        }
+        self.set_rel(rel, &final_)
+    }
+
+    /// Sets are made before sorting, unless only other columns are sorted by.
+    fn sets_before_sort(&mut self, rel: usize, targets: &Targets) -> Result<usize> {
+        let sets = |t: &TargetEntry| volatility::has_srf(&t.expr);
+        if !self.processed.iter().any(sets) {
+            return Ok(rel);
+        }
+        let sort = &self.query.sort_clause;
+        let sorted_by_set = self
+            .processed
+            .iter()
+            .any(|t| sets(t) && sort.iter().any(|s| s.target_ref == t.sort_group_ref));
+        if self.query.distinct_clause.is_empty() && !sort.is_empty() && !sorted_by_set {
+            return Ok(rel);
+        }
+        self.set_rel(rel, &targets.final_)
+    }
+
+    fn set_rel(&mut self, rel: usize, target: &Rc<Target>) -> Result<usize> {
         let out = self.add_rel(BaseKind::Upper, Relids::empty(), 0);
-        self.rels[out].target = final_.clone();
+        self.rels[out].target = target.clone();
         for p in self.rels[rel].paths.clone() {
-            if p.target.exprs == final_.exprs && contains_project_set(&p) {
-                self.adopt(out, &p);
-                continue;
-            }
-            let path = self.with_sets(&p, &final_)?;
+            let path = self.with_sets(&p, target)?;
             self.adopt(out, &path);
         }
         self.rels[out].rows = self.rels[out].paths.first().map_or(1.0, |p| p.rows);
@@ -643,16 +668,6 @@ impl Root<'_> {
         }
         self.rels[rel].set_cheapest();
         Ok(rel)
-    }
-}
-
-fn contains_project_set(p: &Path) -> bool {
-    match &p.kind {
-        PathKind::ProjectSet(_) => true,
-        PathKind::Sort { sub, .. } | PathKind::Unique { sub, .. } | PathKind::Projection(sub) => {
-            contains_project_set(sub)
-        }
-        _ => false,
     }
 }
 

@@ -43,7 +43,6 @@ impl Root<'_> {
         } else {
             p = self.projected(&path, &target);
         }
-        p.rel = rel;
         self.rels[rel].target = target;
         self.rels[rel].rows = p.rows;
         self.rels[rel].add_path(p);
@@ -320,8 +319,6 @@ impl Root<'_> {
             })
             .collect();
         root.processed = list;
-        let rel = root.add_rel(BaseKind::Upper, Relids::empty(), 0);
-        p.rel = rel;
         root.make_level(&Rc::new(p))
     }
 }

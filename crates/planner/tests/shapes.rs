@@ -1,0 +1,139 @@
+//! Every query gets a plan, and plans have the shapes that sizes and indexes ask for.
+
+use base::{Oid, Result};
+use catalog::{CatalogView, IndexDesc, MemorySource, RelationDesc, ViewContext};
+use functions::StaticEnv;
+use ir::{Expr, Plan, PlanNode, PlannedStmt};
+use planner::{ConstEvaluator, Env, PlannerSettings, RelationSizes};
+use std::sync::Arc;
+use types::Datum;
+
+struct NoEvaluator;
+
+impl ConstEvaluator for NoEvaluator {
+    fn evaluate(&self, expr: &Expr) -> Result<Datum> {
+        // Shapes do not depend on which values constants have.
+        match expr {
+            Expr::Const(c) => Ok(c.value.clone()),
+            e if e.ty() == Oid(16) => Ok(Datum::Bool(false)),
+            _ => Ok(Datum::U32(1)),
+        }
+    }
+}
+
+struct Sizes(u32);
+
+impl RelationSizes for Sizes {
+    fn pages(&self, _: &RelationDesc) -> Result<u32> {
+        Ok(self.0)
+    }
+    fn index_pages(&self, _: &IndexDesc) -> Result<u32> {
+        Ok((self.0 / 4).max(2))
+    }
+    fn tree_height(&self, _: &IndexDesc) -> Option<u32> {
+        Some(1)
+    }
+}
+
+fn plan(sql: &str, pages: u32) -> PlannedStmt {
+    let source = Arc::new(MemorySource::new());
+    let context = ViewContext { search_path: vec![Oid(11)], ..ViewContext::default() };
+    let catalog = CatalogView::new(source, context);
+    let session = StaticEnv::new(0);
+    let stmts = parser::parse(sql).expect("SQL that parses");
+    let io = functions::FnEnv::io(&session);
+    let env = analyze::Env { catalog: &catalog, io };
+    let query = analyze::analyze(&env, &stmts[0], analyze::Params::None).expect("a query");
+    let mut queries = analyze::rewrite(&env, query).expect("rewritten");
+    let settings = PlannerSettings::default();
+    let sizes = Sizes(pages);
+    let env = Env {
+        catalog: &catalog,
+        settings: &settings,
+        evaluator: &NoEvaluator,
+        sizes: &sizes,
+        params: None,
+        fold_params: false,
+        tuple_fraction: 0.0,
+        parallel_ok: false,
+    };
+    planner::plan_query(queries.remove(0), &env).expect("a plan")
+}
+
+fn name(node: &PlanNode) -> String {
+    let text = format!("{node:?}");
+    text.split(['(', ' ']).next().unwrap_or_default().to_string()
+}
+
+/// The nodes' names, children in brackets.
+fn shape(plan: &Plan) -> String {
+    let children: Vec<String> = plan.children().into_iter().map(shape).collect();
+    if children.is_empty() {
+        name(&plan.node)
+    } else {
+        format!("{}[{}]", name(&plan.node), children.join(" "))
+    }
+}
+
+fn check(sql: &str, pages: u32, expected: &str) {
+    let stmt = plan(sql, pages);
+    assert_eq!(shape(&stmt.plan), expected, "{sql}");
+    assert!(stmt.plan.total_cost >= stmt.plan.startup_cost, "{sql}");
+}
+
+#[test]
+fn scans() {
+    check("SELECT relname FROM pg_class", 100, "SeqScan");
+    check("SELECT relname FROM pg_class WHERE oid = 1259", 1000, "IndexScan");
+    check("SELECT oid FROM pg_class WHERE oid = 1259", 1000, "IndexOnlyScan");
+    check("SELECT 1", 1, "Result");
+    check("SELECT relname FROM pg_class ORDER BY oid LIMIT 1", 5000, "Limit[IndexScan]");
+    check("SELECT * FROM pg_class WHERE ctid = '(0,1)'", 1000, "TidScan");
+    check("VALUES (1), (2)", 1, "ValuesScan");
+    check("SELECT * FROM generate_series(1, 3)", 1, "FunctionScan");
+}
+
+#[test]
+fn joins() {
+    check(
+        "SELECT c.relname FROM pg_class c, pg_namespace n WHERE n.oid = c.relnamespace",
+        100,
+        "HashJoin[SeqScan Hash[SeqScan]]",
+    );
+    check(
+        "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.oid = 1",
+        1000,
+        "NestLoop[IndexScan BitmapHeapScan[BitmapIndexScan]]",
+    );
+    let semi = plan(
+        "SELECT relname FROM pg_class c WHERE EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = c.oid)",
+        100,
+    );
+    assert!(!format!("{:?}", semi.plan).contains("SubPlan"), "EXISTS became a join");
+    plan(
+        "SELECT * FROM pg_class a LEFT JOIN pg_class b ON a.oid = b.oid FULL JOIN pg_class c ON b.oid = c.oid",
+        100,
+    );
+}
+
+#[test]
+fn upper_steps() {
+    check("SELECT count(*) FROM pg_class", 100, "Agg[SeqScan]");
+    check("SELECT relkind, count(*) FROM pg_class GROUP BY relkind", 100, "Agg[SeqScan]");
+    check("SELECT relname FROM pg_class ORDER BY relname", 100, "Sort[SeqScan]");
+    check("SELECT DISTINCT relkind FROM pg_class", 100, "Agg[SeqScan]");
+    check("SELECT max(oid) FROM pg_class", 5000, "Result");
+    check("SELECT 1 UNION ALL SELECT 2", 1, "Append[Result Result]");
+    check("SELECT generate_series(1, 2)", 1, "ProjectSet[Result]");
+    plan("SELECT relname, row_number() OVER (ORDER BY oid) FROM pg_class", 100);
+    plan(
+        "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT * FROM r",
+        1,
+    );
+    plan("SELECT relkind, relname, count(*) FROM pg_class GROUP BY ROLLUP (relkind, relname)", 100);
+    plan(
+        "SELECT (SELECT count(*) FROM pg_attribute a WHERE a.attrelid = c.oid) FROM pg_class c",
+        100,
+    );
+    plan("SELECT relname FROM pg_class WHERE oid NOT IN (SELECT indexrelid FROM pg_index)", 100);
+}
