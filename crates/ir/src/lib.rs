@@ -8,6 +8,7 @@
 //! It must never know the catalogs, storage or the executor: names come through traits.
 
 pub mod deparse;
+pub mod explain;
 pub mod expr;
 pub mod plan;
 pub mod query;

@@ -163,7 +163,7 @@ impl<T> Unbox for Option<Box<T>> {
 }
 
 /// Calls `f` with each direct operand.
-pub fn children(expr: &Expr, f: &mut dyn FnMut(&Expr)) {
+pub fn children<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
     operands!(expr, f, iter, shared_ref, shared)
 }
 
@@ -183,7 +183,7 @@ pub fn any(expr: &Expr, test: &mut dyn FnMut(&Expr) -> bool) -> bool {
 }
 
 /// Calls `f` with the expression and all in it, parents first (not inside subqueries).
-pub fn each(expr: &Expr, f: &mut dyn FnMut(&Expr)) {
+pub fn each<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
     f(expr);
     children(expr, &mut |e| each(e, f));
 }

@@ -1,0 +1,162 @@
+//! What a run took.
+
+use super::Explainer;
+
+/// Pages touched.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct BufferUse {
+    pub shared_hit: u64,
+    pub shared_read: u64,
+    pub shared_dirtied: u64,
+    pub shared_written: u64,
+    pub local_hit: u64,
+    pub local_read: u64,
+    pub local_dirtied: u64,
+    pub local_written: u64,
+    pub temp_read: u64,
+    pub temp_written: u64,
+}
+
+impl BufferUse {
+    /// Nothing was touched.
+    pub fn is_zero(&self) -> bool {
+        *self == BufferUse::default()
+    }
+}
+
+/// Log written.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WalUse {
+    pub records: u64,
+    pub full_pages: u64,
+    pub bytes: u64,
+    pub buffers_full: u64,
+}
+
+/// A further figure of a node, under the name that JSON output has for it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Figure {
+    Int(i64),
+    Text(String),
+}
+
+/// What one node did, over all its loops.
+#[derive(Clone, Debug, Default)]
+pub struct NodeRun {
+    pub loops: u64,
+    pub rows: f64,
+    /// Milliseconds until first rows, and until ends, summed over loops.
+    pub startup_ms: f64,
+    pub total_ms: f64,
+    pub removed_by_filter: u64,
+    pub removed_by_join: u64,
+    pub removed_by_recheck: u64,
+    pub buffers: BufferUse,
+    pub wal: WalUse,
+    /// Such as `Sort Method`, `Hash Batches`, `Heap Fetches`.
+    pub figures: Vec<(&'static str, Figure)>,
+}
+
+impl NodeRun {
+    /// A figure that is a number.
+    pub fn int(&self, name: &str) -> Option<i64> {
+        self.figures.iter().find(|f| f.0 == name).and_then(|f| match f.1 {
+            Figure::Int(n) => Some(n),
+            Figure::Text(_) => None,
+        })
+    }
+
+    /// A figure that is text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.figures.iter().find(|f| f.0 == name).and_then(|f| match &f.1 {
+            Figure::Int(_) => None,
+            Figure::Text(t) => Some(t.as_str()),
+        })
+    }
+}
+
+/// What a trigger took.
+#[derive(Clone, Debug, Default)]
+pub struct TriggerRun {
+    pub name: String,
+    pub constraint: Option<String>,
+    pub relation: String,
+    /// There are triggers of several tables.
+    pub show_relation: bool,
+    pub ms: f64,
+    pub calls: u64,
+}
+
+/// What a statement took. Empty for EXPLAIN without ANALYZE.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// By `Plan::id`; a node without an entry was not run.
+    pub nodes: Vec<NodeRun>,
+    pub planning_ms: Option<f64>,
+    pub execution_ms: Option<f64>,
+    pub planning_buffers: Option<BufferUse>,
+    /// Kilobytes used and allocated.
+    pub planning_memory_kb: Option<(u64, u64)>,
+    pub triggers: Vec<TriggerRun>,
+}
+
+impl Explainer<'_> {
+    pub(super) fn buffer_use(&mut self, b: &BufferUse) {
+        if self.w.is_text() {
+            return self.buffer_line(b);
+        }
+        let all = [
+            ("Shared Hit Blocks", b.shared_hit),
+            ("Shared Read Blocks", b.shared_read),
+            ("Shared Dirtied Blocks", b.shared_dirtied),
+            ("Shared Written Blocks", b.shared_written),
+            ("Local Hit Blocks", b.local_hit),
+            ("Local Read Blocks", b.local_read),
+            ("Local Dirtied Blocks", b.local_dirtied),
+            ("Local Written Blocks", b.local_written),
+            ("Temp Read Blocks", b.temp_read),
+            ("Temp Written Blocks", b.temp_written),
+        ];
+        for (label, n) in all {
+            self.w.integer(label, "", n as i64);
+        }
+    }
+
+    fn buffer_line(&mut self, b: &BufferUse) {
+        let group = |name: &str, counts: [(&str, u64); 4]| {
+            let some: Vec<String> =
+                counts.iter().filter(|c| c.1 > 0).map(|(word, n)| format!("{word}={n}")).collect();
+            (!some.is_empty()).then(|| format!("{name} {}", some.join(" ")))
+        };
+        let words = |h, r, d, w| [("hit", h), ("read", r), ("dirtied", d), ("written", w)];
+        let groups = [
+            group("shared", words(b.shared_hit, b.shared_read, b.shared_dirtied, b.shared_written)),
+            group("local", words(b.local_hit, b.local_read, b.local_dirtied, b.local_written)),
+            group("temp", words(0, b.temp_read, 0, b.temp_written)),
+        ];
+        let groups: Vec<String> = groups.into_iter().flatten().collect();
+        if !groups.is_empty() {
+            self.w.text("Buffers", &groups.join(", "));
+        }
+    }
+
+    pub(super) fn wal_use(&mut self, u: &WalUse) {
+        let all = [
+            ("WAL Records", "records", u.records),
+            ("WAL FPI", "fpi", u.full_pages),
+            ("WAL Bytes", "bytes", u.bytes),
+            ("WAL Buffers Full", "buffers full", u.buffers_full),
+        ];
+        if !self.w.is_text() {
+            for (label, _, n) in all {
+                self.w.integer(label, "", n as i64);
+            }
+            return;
+        }
+        let some: Vec<String> =
+            all.iter().filter(|a| a.2 > 0).map(|(_, word, n)| format!("{word}={n}")).collect();
+        if !some.is_empty() {
+            self.w.text("WAL", &some.join(" "));
+        }
+    }
+}
