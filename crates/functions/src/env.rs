@@ -81,6 +81,11 @@ pub trait FnEnv {
         let _ = (call, args);
         None
     }
+    /// The rows of a set-returning function that only the session knows; None if it does not.
+    fn session_rows(&self, call: &CallInfo, args: &[Datum]) -> Option<Result<Vec<Vec<Datum>>>> {
+        let _ = (call, args);
+        None
+    }
 
     /// What reading and writing values needs.
     fn io(&self) -> IoCtx<'_> {

@@ -1,7 +1,8 @@
 //! Set-returning functions: rows by the batch.
 
+use crate::builtin;
 use crate::call::FnCtx;
-use base::{Oid, Result};
+use base::{Oid, Result, err};
 use types::{ColumnBuilder, Datum};
 
 /// The rows of one call.
@@ -14,8 +15,49 @@ pub trait RowSource: Send {
 /// Starts a call. NULL arguments of a strict function are the caller's to handle (no rows).
 pub type SrfFn = fn(&mut FnCtx, &[Datum]) -> Result<Box<dyn RowSource>>;
 
+/// Rows that are all there from the start.
+pub struct Rows {
+    rows: std::vec::IntoIter<Vec<Datum>>,
+}
+
+impl Rows {
+    /// These rows.
+    pub fn new(rows: Vec<Vec<Datum>>) -> Box<dyn RowSource> {
+        Box::new(Rows { rows: rows.into_iter() })
+    }
+
+    /// Rows of one column.
+    pub fn single(values: Vec<Datum>) -> Box<dyn RowSource> {
+        Rows::new(values.into_iter().map(|v| vec![v]).collect())
+    }
+}
+
+impl RowSource for Rows {
+    fn next(&mut self, _: &mut FnCtx, out: &mut [ColumnBuilder], most: usize) -> Result<usize> {
+        let mut n = 0;
+        for row in self.rows.by_ref().take(most) {
+            for (builder, value) in out.iter_mut().zip(row) {
+                builder.push(value);
+            }
+            n += 1;
+        }
+        Ok(n)
+    }
+}
+
 /// The built-in set-returning function of this OID.
 pub fn set_returning(oid: Oid) -> Option<SrfFn> {
-    let _ = oid;
-    None
+    let row = builtin::proc(oid)?;
+    row.proretset.then_some(session_rows as SrfFn)
+}
+
+/// The rows that only the session can make.
+fn session_rows(cx: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
+    match cx.env.session_rows(cx.call, args) {
+        Some(rows) => Ok(Rows::new(rows?)),
+        None => {
+            let name = cx.env.catalog().proc_name(cx.call.fn_oid).unwrap_or_default();
+            Err(err!(FEATURE_NOT_SUPPORTED, "function {name} is not supported yet"))
+        }
+    }
 }
