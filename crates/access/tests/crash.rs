@@ -14,7 +14,6 @@ use os::Disk;
 use os::sim::{Faults, Sim, SimDisk, Stop};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use txn::{Backend, CommitData, Interrupts, Isolation, TxnConfig, TxnManager, TxnRedo, Wait};
 use types::{Attr, Batch, Datum, TupleDesc, oid};
@@ -111,8 +110,7 @@ fn index() -> IndexRel {
         nulls_not_distinct: false,
         fillfactor: 90,
         deduplicate: false,
-        am_cache: AtomicU64::new(0),
-        rightmost_cache: AtomicU64::new(0),
+        am_cache: Default::default(),
     }
 }
 

@@ -13,7 +13,6 @@ use base::{Error, Oid, Result};
 use functions::{CallInfo, FnCtx, StaticEnv};
 use std::cmp::Ordering;
 use std::fmt;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use types::Datum;
 use types::tuple::Compression;
@@ -190,8 +189,7 @@ pub fn open_index(index: &IndexDesc, support: Support<'_>) -> Result<Arc<IndexRe
         nulls_not_distinct: index.nulls_not_distinct,
         fillfactor: option("fillfactor").and_then(|v| v.parse().ok()).unwrap_or(90),
         deduplicate,
-        am_cache: AtomicU64::new(0),
-        rightmost_cache: AtomicU64::new(0),
+        am_cache: Default::default(),
     }))
 }
 

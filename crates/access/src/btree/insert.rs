@@ -125,7 +125,7 @@ impl Tree<'_> {
     /// The rightmost leaf, if the last insertion went there and this one, too, surely belongs
     /// there: saves the descent for ascending keys.
     fn rightmost_leaf(&self, key: &SearchKey) -> Result<Option<WritePage>> {
-        let cached = self.index.rightmost_cache.load(Atomic::Relaxed);
+        let cached = self.index.am_cache.rightmost.load(Atomic::Relaxed);
         if cached == 0 {
             return Ok(None);
         }
@@ -139,7 +139,7 @@ impl Tree<'_> {
             return Ok(Some(p));
         }
         if !(page::is_leaf(&p) && page::is_rightmost(&p)) {
-            self.index.rightmost_cache.store(0, Atomic::Relaxed);
+            self.index.am_cache.rightmost.store(0, Atomic::Relaxed);
         }
         Ok(None)
     }
@@ -248,7 +248,7 @@ impl Tree<'_> {
         edit.insert_one(p, at, &entry.item);
         let block = p.block();
         self.log(kind::INSERT_LEAF, &mut [(p, &edit, false)])?;
-        let cache = &self.index.rightmost_cache;
+        let cache = &self.index.am_cache.rightmost;
         let wanted = if last { (1 << 32) | block.0 as u64 } else { 0 };
         if last && cache.load(Atomic::Relaxed) != wanted {
             cache.store(wanted, Atomic::Relaxed);

@@ -106,6 +106,16 @@ impl IndexAm for BtreeAm {
         Ok(Box::new(BtScan::new(storage, index, &keys, options)?))
     }
 
+    fn lookup(
+        &self,
+        storage: &Arc<Storage>,
+        index: &Arc<IndexRel>,
+        key: &[Datum],
+        out: &mut Vec<Tid>,
+    ) -> Result<()> {
+        Tree::new(storage, index).lookup(key, out)
+    }
+
     fn bulk_delete(
         &self,
         storage: &Arc<Storage>,

@@ -5,8 +5,9 @@ use super::key::{IntSearch, SearchKey, compare};
 use super::page::{self, Item, flag};
 use super::search::{End, Target};
 use crate::index::IndexRel;
-use base::{BlockNo, Result};
+use base::{BlockNo, Result, Tid};
 use buffer::OptPage;
+use smallvec::SmallVec;
 use std::cmp::Ordering;
 
 /// Where a descent goes from a page.
@@ -65,6 +66,12 @@ impl View<'_> {
     #[inline]
     pub fn first(self) -> u16 {
         (self.right() != BlockNo::INVALID) as u16
+    }
+
+    /// True if an item is marked dead.
+    #[inline]
+    pub fn is_dead(self, i: u16) -> bool {
+        (self.0.u32(page::HEADER + 4 * i as usize) >> 15) & 3 == page::LP_DEAD
     }
 
     /// Place and size of an item; (0, 0) if nonsense.
@@ -143,6 +150,56 @@ pub fn is_beyond(
     }
     let order = order(index, p, key, fast, 0)?;
     Ok(order == Ordering::Greater || (key.after && order == Ordering::Equal))
+}
+
+/// What a leaf says about an equal key, if the leaf alone can tell.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaf {
+    /// The page's log position.
+    pub lsn: u64,
+    /// Its left sibling.
+    pub left: BlockNo,
+    /// Its right sibling.
+    pub right: BlockNo,
+}
+
+/// Collects the rows of all entries that equal a whole key: row and item number. None if the page is
+/// not a leaf where they must all be.
+pub fn collect_equal(
+    index: &IndexRel,
+    p: OptPage<'_>,
+    key: &SearchKey,
+    out: &mut SmallVec<[(Tid, u16); 4]>,
+) -> Result<Option<Leaf>> {
+    let p = View(p);
+    out.clear();
+    let (flags, right) = (p.flags(), p.right());
+    let wrong = flag::META | flag::DELETED | flag::HALF_DEAD;
+    if flags & flag::LEAF == 0 || flags & wrong != 0 {
+        return Ok(None);
+    }
+    let fast = IntSearch::of(index, key);
+    if is_beyond(index, p, key, fast.as_ref())? {
+        return Ok(None);
+    }
+    let count = p.count();
+    let mut i = lower_bound(index, p, key, fast.as_ref())?;
+    loop {
+        if i >= count {
+            if right != BlockNo::INVALID {
+                return Ok(None);
+            }
+            break;
+        }
+        if order(index, p, key, fast.as_ref(), i)? != Ordering::Equal {
+            break;
+        }
+        if !p.is_dead(i) {
+            p.with_item(i, |item| out.extend(item.tids().map(|t| (t, i))));
+        }
+        i += 1;
+    }
+    Ok(Some(Leaf { lsn: p.0.u64(0), left: p.left(), right }))
 }
 
 /// Where to go from a page on the way down to `level`. The page is on level `at`; if it is the

@@ -63,7 +63,7 @@ const _: () = assert!(TRAILER - HEADER >= 3 * (MAX_ITEM + 8 + 4));
 const _: () = assert!(MAX_ITEM < INFO_SIZE as usize);
 
 const LP_NORMAL: u32 = 1;
-const LP_DEAD: u32 = 3;
+pub(super) const LP_DEAD: u32 = 3;
 
 /// `n` rounded up to a multiple of 8.
 #[inline]

@@ -41,7 +41,7 @@ impl Tree<'_> {
     /// Where descents to `level` start: a page that is alone on its level. None if the index is
     /// empty.
     fn root(&self, level: u32) -> Result<Option<(BlockNo, u32)>> {
-        let cached = self.index.am_cache.load(Ordering::Relaxed);
+        let cached = self.index.am_cache.root.load(Ordering::Relaxed);
         let cached_level = (cached >> 32) as u32 & 0xFF;
         if cached != 0 && cached_level >= level {
             return Ok(Some((BlockNo(cached as u32), cached_level)));
@@ -52,7 +52,7 @@ impl Tree<'_> {
         }
         if meta.fast_level >= level {
             let packed = pack_root(meta.fast_root, meta.fast_level);
-            self.index.am_cache.store(packed, Ordering::Relaxed);
+            self.index.am_cache.root.store(packed, Ordering::Relaxed);
             return Ok(Some((meta.fast_root, meta.fast_level)));
         }
         if meta.level < level {
@@ -63,7 +63,7 @@ impl Tree<'_> {
 
     /// Forgets where the root was.
     pub fn forget_root(&self) {
-        self.index.am_cache.store(0, Ordering::Relaxed);
+        self.index.am_cache.root.store(0, Ordering::Relaxed);
     }
 
     /// What the metapage says.

@@ -7,7 +7,6 @@ use crate::Storage;
 use crate::index::IndexRel;
 use base::{BlockNo, Fork, Lsn, Result, Xid};
 use buffer::{PageMut, PageRef, Persistence, RelFiles};
-use std::borrow::Cow;
 use std::sync::Arc;
 use wal::{BlockFlags, RecordBuilder, Rmgr};
 
@@ -22,11 +21,11 @@ const FREE: usize = base::PAGE_SIZE / 2;
 /// The index during one operation.
 pub struct Tree<'a> {
     /// Pool, log, transactions.
-    pub storage: &'a Arc<Storage>,
+    pub storage: &'a Storage,
     /// The descriptor.
     pub index: &'a IndexRel,
     /// Its files.
-    pub rel: Cow<'a, Arc<RelFiles>>,
+    pub rel: &'a Arc<RelFiles>,
     /// Which of them: the init fork of an unlogged index is built like any other.
     pub fork: Fork,
 }
@@ -36,18 +35,8 @@ pub type Changed<'p, 'e> = (&'p mut WritePage, &'e Edit, bool);
 
 impl<'a> Tree<'a> {
     /// Opens the main fork.
-    pub fn new(storage: &'a Arc<Storage>, index: &'a IndexRel) -> Tree<'a> {
-        let rel = storage.pool.relation(index.file, index.persistence);
-        Tree { storage, index, rel: Cow::Owned(rel), fork: Fork::Main }
-    }
-
-    /// Opens the main fork, whose files the caller has.
-    pub fn with_rel(
-        storage: &'a Arc<Storage>,
-        index: &'a IndexRel,
-        rel: &'a Arc<RelFiles>,
-    ) -> Tree<'a> {
-        Tree { storage, index, rel: Cow::Borrowed(rel), fork: Fork::Main }
+    pub fn new(storage: &'a Storage, index: &'a IndexRel) -> Tree<'a> {
+        Tree { storage, index, rel: index.files(storage), fork: Fork::Main }
     }
 
     /// Whether changes go to the log.

@@ -13,7 +13,6 @@ use crate::Storage;
 use crate::index::VacuumStats;
 use base::{BlockNo, RelFile, Result, Tid};
 use os::sync::Mutex;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A running vacuum: of which server, which index, its number.
@@ -21,12 +20,12 @@ static RUNNING: Mutex<Vec<(usize, RelFile, u16)>> = Mutex::new(Vec::new());
 static HOW_MANY: AtomicU32 = AtomicU32::new(0);
 static LAST_CYCLE: AtomicU32 = AtomicU32::new(0);
 
-fn server(storage: &Arc<Storage>) -> usize {
-    Arc::as_ptr(storage).addr()
+fn server(storage: &Storage) -> usize {
+    std::ptr::from_ref(storage).addr()
 }
 
 /// Number of the vacuum that runs on an index, 0 if none.
-pub fn current_cycle(storage: &Arc<Storage>, file: RelFile) -> u16 {
+pub fn current_cycle(storage: &Storage, file: RelFile) -> u16 {
     if HOW_MANY.load(Ordering::Acquire) == 0 {
         return 0;
     }
@@ -41,7 +40,7 @@ struct Cycle {
 }
 
 impl Cycle {
-    fn begin(storage: &Arc<Storage>, file: RelFile) -> Cycle {
+    fn begin(storage: &Storage, file: RelFile) -> Cycle {
         let n = LAST_CYCLE.fetch_add(1, Ordering::Relaxed);
         let number = (n % 0xFFFE) as u16 + 1;
         let server = server(storage);

@@ -13,9 +13,10 @@ pub use scankey::{ScanKey, ScanValue, Strategy};
 
 use crate::Storage;
 use base::{BlockNo, Oid, RelFile, Result, Tid, Xid};
-use buffer::Persistence;
-use std::sync::Arc;
+use buffer::{Persistence, RelFiles};
+use std::fmt;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 use types::Datum;
 use types::tuple::TupleDesc;
 
@@ -61,16 +62,35 @@ pub struct IndexRel {
     /// Whether equal keys may share a posting list (`deduplicate_items`, and all key types are
     /// such that equal values are the same bytes).
     pub deduplicate: bool,
-    /// What the method remembers about this index (root page); never needed for correctness.
-    pub am_cache: AtomicU64,
-    /// Likewise: block where the last rightmost insertion went.
-    pub rightmost_cache: AtomicU64,
+    /// What the method remembers about this index.
+    pub am_cache: AmCache,
+}
+
+/// What an index method remembers about an index, never needed for correctness.
+#[derive(Default)]
+pub struct AmCache {
+    /// The root page.
+    pub(crate) root: AtomicU64,
+    /// The page where the last rightmost insertion went.
+    pub(crate) rightmost: AtomicU64,
+    files: OnceLock<Arc<RelFiles>>,
+}
+
+impl fmt::Debug for AmCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AmCache")
+    }
 }
 
 impl IndexRel {
     /// Number of key columns.
     pub fn nkeys(&self) -> usize {
         self.keys.len()
+    }
+
+    /// Its files, looked up once.
+    pub(crate) fn files(&self, storage: &Storage) -> &Arc<RelFiles> {
+        self.am_cache.files.get_or_init(|| storage.pool.relation(self.file, self.persistence))
     }
 
     /// The implementation of its method.
@@ -274,6 +294,16 @@ pub trait IndexAm: Send + Sync {
         keys: Vec<ScanKey>,
         options: ScanOptions,
     ) -> Result<Box<dyn IndexScan>>;
+
+    /// Rows of all entries whose key columns equal `key` (one value each, of the columns' own
+    /// types; NULL equals nothing). What a scan does, for who wants one key only.
+    fn lookup(
+        &self,
+        storage: &Arc<Storage>,
+        index: &Arc<IndexRel>,
+        key: &[Datum],
+        out: &mut Vec<Tid>,
+    ) -> Result<()>;
 
     /// Removes the entries whose rows `dead` names.
     fn bulk_delete(

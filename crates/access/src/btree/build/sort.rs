@@ -6,10 +6,9 @@ use super::super::page::{Item, align8, get64};
 use crate::Storage;
 use crate::index::{IndexRel, KeyCmp};
 use base::Result;
-use os::{File, OpenOptions};
+use os::{Disk, File, OpenOptions};
 use std::cmp::Ordering;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as Atomic};
 use types::Datum;
 
@@ -29,7 +28,7 @@ impl Entry {
 
 /// Collects items.
 pub struct Sorter<'a> {
-    storage: &'a Arc<Storage>,
+    storage: &'a Storage,
     index: &'a IndexRel,
     memory: usize,
     arena: Vec<u8>,
@@ -93,7 +92,7 @@ fn order_items(index: &IndexRel, exact: bool, a: Item<'_>, b: Item<'_>) -> Resul
 
 impl<'a> Sorter<'a> {
     /// Sorts with about this many bytes of memory.
-    pub fn new(storage: &'a Arc<Storage>, index: &'a IndexRel, memory: usize) -> Sorter<'a> {
+    pub fn new(storage: &'a Storage, index: &'a IndexRel, memory: usize) -> Sorter<'a> {
         let exact = index.keys.len() == 1 && matches!(index.keys[0].cmp, KeyCmp::Int);
         Sorter {
             storage,
@@ -225,7 +224,7 @@ const BUFFER: usize = 1 << 18;
 /// A sorted run on disk: per item prefix u64, alive u8, padding, then the item's bytes. Removed
 /// when dropped.
 struct RunFile {
-    storage: Arc<Storage>,
+    disk: Disk,
     path: PathBuf,
     file: File,
     buffer: Vec<u8>,
@@ -240,14 +239,14 @@ struct RunFile {
 }
 
 impl RunFile {
-    fn create(storage: &Arc<Storage>) -> Result<RunFile> {
+    fn create(storage: &Storage) -> Result<RunFile> {
         let disk = storage.pool.disk();
         let dir = storage.pool.data_dir().join("base/pgsql_tmp");
         disk.create_dir_all(&dir)?;
         let path = dir.join(format!("pgsql_tmp_build.{}", FILES.fetch_add(1, Atomic::Relaxed)));
         let file = disk.open(&path, &OpenOptions::new().create().truncate())?;
         Ok(RunFile {
-            storage: Arc::clone(storage),
+            disk: disk.clone(),
             path,
             file,
             buffer: Vec::with_capacity(BUFFER + (1 << 14)),
@@ -322,6 +321,6 @@ impl RunFile {
 impl Drop for RunFile {
     fn drop(&mut self) {
         // What stays behind is removed when the server starts.
-        let _ = self.storage.pool.disk().remove(&self.path);
+        let _ = self.disk.remove(&self.path);
     }
 }

@@ -7,14 +7,17 @@ mod prepare;
 
 pub use prepare::{ArrayPosition, Fit, Prepared};
 
-use super::key::{SearchKey, corrupt, item_values_into, lower_bound, verify_page};
+use super::key::{SearchKey, compare, corrupt, item_values_into, lower_bound, verify_page};
+use super::opt;
 use super::page::{self, Item, Page};
 use super::search::{End, Target};
 use super::tree::{ReadPage, Tree};
 use crate::Storage;
 use crate::index::{Direction, IndexRel, IndexScan, ScanKey, ScanOptions};
 use base::{BlockNo, Lsn, Result, Tid};
-use buffer::{Persistence, RelFiles};
+use buffer::Persistence;
+use smallvec::SmallVec;
+use std::cmp::Ordering;
 use std::sync::Arc;
 use types::Datum;
 
@@ -81,7 +84,6 @@ struct Mark {
 pub struct BtScan {
     storage: Arc<Storage>,
     index: Arc<IndexRel>,
-    rel: Arc<RelFiles>,
     options: ScanOptions,
     prepared: Prepared,
     leaf: Arc<Leaf>,
@@ -101,7 +103,6 @@ impl BtScan {
         Ok(BtScan {
             storage: Arc::clone(storage),
             index: Arc::clone(index),
-            rel: storage.pool.relation(index.file, index.persistence),
             options,
             prepared: Prepared::new(index, keys)?,
             leaf: Arc::default(),
@@ -137,91 +138,47 @@ impl BtScan {
     fn begin_arrays(&mut self, direction: Direction) -> Result<bool> {
         self.flush_kills();
         let key = self.prepared.start(&self.index, direction);
-        let storage = Arc::clone(&self.storage);
-        let (index, rel) = (Arc::clone(&self.index), Arc::clone(&self.rel));
-        let tree = Tree::with_rel(&storage, &index, &rel);
+        let tree = Tree::new(&self.storage, &self.index);
         let target = match (key.columns.is_empty(), direction) {
             (false, _) => Target::Key(&key),
             (true, Direction::Forward) => Target::End(End::Left),
             (true, Direction::Backward) => Target::End(End::Right),
         };
         let Some(block) = tree.descend(target, 0)? else { return Ok(false) };
+        let plain = self.prepared.plain_equal && direction == Direction::Forward;
+        if plain && !self.options.want_values && key.is_total() {
+            let mut found = SmallVec::new();
+            if let Some(leaf) = tree.equal_on_leaf(block, &key, &mut found) {
+                own(&mut self.leaf).set_equal(block, leaf, &found);
+                return Ok(!found.is_empty());
+            }
+        }
         let p = match target {
             Target::Key(key) => tree.leaf_for_read(block, key)?,
             Target::End(end) => tree.end_leaf(block, end)?,
         };
-        self.read_first(&p, &key, direction)?;
+        let number = match (key.columns.is_empty(), direction) {
+            (false, _) => lower_bound(&self.index, &p, &key)?,
+            (true, Direction::Forward) => page::first(&p),
+            (true, Direction::Backward) => page::count(&p),
+        };
+        let job = Job { index: &self.index, prepared: &self.prepared, options: &self.options };
+        let leaf = own(&mut self.leaf);
+        leaf.copy(&p, p.block(), &job, number, direction)?;
         drop(p);
-        if !self.leaf.entries.is_empty() {
+        // Nothing qualifies before the start.
+        match direction {
+            Direction::Forward => leaf.more_left = false,
+            Direction::Backward => leaf.more_right = false,
+        }
+        if !leaf.entries.is_empty() {
             return Ok(true);
         }
         self.neighbour(direction)
     }
 
-    fn leaf_mut(&mut self) -> &mut Leaf {
-        if Arc::get_mut(&mut self.leaf).is_none() {
-            self.leaf = Arc::default();
-        }
-        match Arc::get_mut(&mut self.leaf) {
-            Some(leaf) => leaf,
-            None => unreachable!("the leaf was just made"),
-        }
-    }
-
-    /// Copies from the leaf where the scan starts.
-    fn read_first(&mut self, p: &ReadPage, key: &SearchKey, direction: Direction) -> Result<()> {
-        let number = if key.columns.is_empty() {
-            match direction {
-                Direction::Forward => page::first(p),
-                Direction::Backward => page::count(p),
-            }
-        } else {
-            lower_bound(&self.index, p, key)?
-        };
-        self.copy_leaf(p, p.block(), number, direction)?;
-        // Nothing qualifies before the start.
-        let leaf = self.leaf_mut();
-        match direction {
-            Direction::Forward => leaf.more_left = false,
-            Direction::Backward => leaf.more_right = false,
-        }
-        Ok(())
-    }
-
-    /// Copies what qualifies from item `from` on (backward: from the one before it), until the
-    /// page ends or nothing more can qualify.
-    fn copy_leaf(
-        &mut self,
-        p: &Page,
-        block: BlockNo,
-        from: u16,
-        direction: Direction,
-    ) -> Result<()> {
-        let index = Arc::clone(&self.index);
-        let prepared = std::mem::replace(&mut self.prepared, Prepared::none());
-        let options = self.options.clone();
-        let leaf = self.leaf_mut();
-        leaf.block = block;
-        leaf.lsn = Lsn(page::get64(p, 0));
-        leaf.left = page::left(p);
-        leaf.right = page::right(p);
-        leaf.entries.clear();
-        leaf.bytes.clear();
-        leaf.more_left = !page::is_leftmost(p);
-        leaf.more_right = !page::is_rightmost(p);
-        let result = match direction {
-            Direction::Forward => leaf.copy_forward(p, &index, &prepared, &options, from),
-            Direction::Backward => leaf.copy_backward(p, &index, &prepared, &options, from),
-        };
-        self.prepared = prepared;
-        result
-    }
-
     /// Goes on to the nearest leaf in this direction that has entries.
     fn neighbour(&mut self, direction: Direction) -> Result<bool> {
-        let storage = Arc::clone(&self.storage);
-        let (index, rel) = (Arc::clone(&self.index), Arc::clone(&self.rel));
-        let tree = Tree::with_rel(&storage, &index, &rel);
         loop {
             let more = match direction {
                 Direction::Forward => self.leaf.more_right,
@@ -231,6 +188,7 @@ impl BtScan {
                 return Ok(false);
             }
             self.flush_kills();
+            let tree = Tree::new(&self.storage, &self.index);
             let p = match direction {
                 Direction::Forward => tree.live_right(self.leaf.right)?,
                 Direction::Backward => tree.live_left(self.leaf.block, self.leaf.left)?,
@@ -240,8 +198,8 @@ impl BtScan {
                 Direction::Forward => page::first(&p),
                 Direction::Backward => page::count(&p),
             };
-            let block = p.block();
-            self.copy_leaf(&p, block, from, direction)?;
+            let job = Job { index: &self.index, prepared: &self.prepared, options: &self.options };
+            own(&mut self.leaf).copy(&p, p.block(), &job, from, direction)?;
             if !self.leaf.entries.is_empty() {
                 return Ok(true);
             }
@@ -265,8 +223,7 @@ impl BtScan {
         if self.index.persistence != Persistence::Permanent {
             return;
         }
-        let storage = Arc::clone(&self.storage);
-        let tree = Tree::with_rel(&storage, &self.index, &self.rel);
+        let tree = Tree::new(&self.storage, &self.index);
         tree.mark_dead(self.leaf.block, self.leaf.lsn, || {
             let leaf = &self.leaf;
             killed.iter().filter_map(|i| leaf.entries.get(*i)).map(|e| (e.item, e.tid))
@@ -274,7 +231,67 @@ impl BtScan {
     }
 }
 
+/// What a leaf is copied for.
+struct Job<'a> {
+    index: &'a IndexRel,
+    prepared: &'a Prepared,
+    options: &'a ScanOptions,
+}
+
+/// The leaf to write to: another one if somebody remembers this one.
+fn own(leaf: &mut Arc<Leaf>) -> &mut Leaf {
+    if Arc::get_mut(leaf).is_none() {
+        *leaf = Arc::default();
+    }
+    match Arc::get_mut(leaf) {
+        Some(leaf) => leaf,
+        None => unreachable!("the leaf was just made"),
+    }
+}
+
 impl Leaf {
+    /// Copies what qualifies from item `from` on (backward: from the one before it), until the
+    /// page ends or nothing more can qualify.
+    fn copy(
+        &mut self,
+        p: &Page,
+        block: BlockNo,
+        job: &Job<'_>,
+        from: u16,
+        direction: Direction,
+    ) -> Result<()> {
+        self.block = block;
+        self.lsn = Lsn(page::get64(p, 0));
+        self.left = page::left(p);
+        self.right = page::right(p);
+        self.entries.clear();
+        self.bytes.clear();
+        self.more_left = !page::is_leftmost(p);
+        self.more_right = !page::is_rightmost(p);
+        match direction {
+            Direction::Forward => self.copy_forward(p, job, from),
+            Direction::Backward => self.copy_backward(p, job, from),
+        }
+    }
+
+    /// Takes what was found without latching the page.
+    fn set_equal(&mut self, block: BlockNo, leaf: opt::Leaf, found: &[(Tid, u16)]) {
+        self.block = block;
+        self.lsn = Lsn(leaf.lsn);
+        self.left = leaf.left;
+        self.right = leaf.right;
+        self.bytes.clear();
+        (self.more_left, self.more_right) = (false, false);
+        self.entries.clear();
+        self.entries.extend(found.iter().map(|(tid, item)| Entry {
+            tid: *tid,
+            item: *item,
+            visible: false,
+            data: 0,
+            len: 0,
+        }));
+    }
+
     fn push(&mut self, item: Item<'_>, number: u16, options: &ScanOptions, reverse: bool) {
         let data = self.bytes.len() as u32;
         let mut len = 0;
@@ -291,14 +308,8 @@ impl Leaf {
         }
     }
 
-    fn copy_forward(
-        &mut self,
-        p: &Page,
-        index: &IndexRel,
-        prepared: &Prepared,
-        options: &ScanOptions,
-        from: u16,
-    ) -> Result<()> {
+    fn copy_forward(&mut self, p: &Page, job: &Job<'_>, from: u16) -> Result<()> {
+        let Job { index, prepared, options } = *job;
         let count = page::count(p);
         for i in from.max(page::first(p))..count {
             if page::is_dead(p, i) {
@@ -321,14 +332,8 @@ impl Leaf {
         Ok(())
     }
 
-    fn copy_backward(
-        &mut self,
-        p: &Page,
-        index: &IndexRel,
-        prepared: &Prepared,
-        options: &ScanOptions,
-        from: u16,
-    ) -> Result<()> {
+    fn copy_backward(&mut self, p: &Page, job: &Job<'_>, from: u16) -> Result<()> {
+        let Job { index, prepared, options } = *job;
         for i in (page::first(p)..from.min(page::count(p))).rev() {
             if page::is_dead(p, i) {
                 continue;
@@ -444,6 +449,55 @@ impl Drop for BtScan {
 }
 
 impl Tree<'_> {
+    /// Rows of the entries that equal a whole key, read without latching; None if the leaf has to
+    /// be latched.
+    fn equal_on_leaf(
+        &self,
+        block: BlockNo,
+        key: &SearchKey,
+        found: &mut SmallVec<[(Tid, u16); 4]>,
+    ) -> Option<opt::Leaf> {
+        let read = self
+            .rel
+            .optimistic(self.fork, block, |p| opt::collect_equal(self.index, p, key, found));
+        read?.ok()?
+    }
+
+    /// Rows of all entries with this key.
+    pub fn lookup(&self, values: &[Datum], out: &mut Vec<Tid>) -> Result<()> {
+        out.clear();
+        let key = SearchKey::of_values(self.index, values);
+        // `=` is never true of NULL.
+        if key.has_null() {
+            return Ok(());
+        }
+        let Some(block) = self.descend(Target::Key(&key), 0)? else { return Ok(()) };
+        if key.is_total() {
+            let mut found = SmallVec::new();
+            if self.equal_on_leaf(block, &key, &mut found).is_some() {
+                out.extend(found.iter().map(|f| f.0));
+                return Ok(());
+            }
+        }
+        let mut p = self.leaf_for_read(block, &key)?;
+        loop {
+            let start = lower_bound(self.index, &p, &key)?;
+            for i in start..page::count(&p) {
+                let item = page::item(&p, i);
+                if compare(self.index, &key, item)? != Ordering::Equal {
+                    return Ok(());
+                }
+                if !page::is_dead(&p, i) {
+                    out.extend(item.tids());
+                }
+            }
+            match self.live_right(page::right(&p))? {
+                Some(next) => p = next,
+                None => return Ok(()),
+            }
+        }
+    }
+
     /// The first leaf from `block` to the right that is not deleted.
     fn live_right(&self, block: BlockNo) -> Result<Option<ReadPage>> {
         let mut block = block;

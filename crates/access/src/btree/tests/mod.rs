@@ -69,8 +69,7 @@ pub fn index(storage: &Arc<Storage>, attrs: Vec<Attr>, unique: bool) -> IndexRel
         nulls_not_distinct: false,
         fillfactor: 90,
         deduplicate: true,
-        am_cache: AtomicU64::new(0),
-        rightmost_cache: AtomicU64::new(0),
+        am_cache: Default::default(),
     };
     storage.pool.create_relation(file, Persistence::Permanent).unwrap();
     rel

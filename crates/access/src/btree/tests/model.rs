@@ -52,6 +52,18 @@ fn run(seed: u64, spread: u64, steps: u64) {
     let expected: Vec<u64> = model.iter().map(|m| m.3).collect();
     assert_eq!(check(&storage, &rel), expected.len() as u64);
     assert_eq!(all(&storage, &rel, Direction::Forward), expected);
+    for _ in 0..500 {
+        let key = random_key(&mut r, spread);
+        let (null, a, t, _) = model_key(&key, Tid::INVALID);
+        let want: Vec<u64> = model
+            .iter()
+            .filter(|m| !null && (m.0, m.1, &m.2) == (null, a, &t))
+            .map(|m| m.3)
+            .collect();
+        let mut rows = Vec::new();
+        rel.am().lookup(&storage, &rel, &values(&key), &mut rows).unwrap();
+        assert_eq!(rows.iter().map(|t| t.to_u64()).collect::<Vec<_>>(), want);
+    }
     let mut backward = all(&storage, &rel, Direction::Backward);
     backward.reverse();
     assert_eq!(backward, expected);
@@ -104,6 +116,9 @@ fn ascending_and_descending() {
             let mut s = scan(&storage, &rel, vec![key]);
             assert_eq!(s.next(Direction::Forward).unwrap(), Some(Tid::new(i as u32, 1)));
             assert_eq!(s.next(Direction::Forward).unwrap(), None);
+            let mut rows = Vec::new();
+            rel.am().lookup(&storage, &rel, &[Datum::I64(k)], &mut rows).unwrap();
+            assert_eq!(rows, [Tid::new(i as u32, 1)]);
             let again = insert(&storage, &rel, &[Datum::I64(k)], Tid::new(1 << 30, 1));
             assert_eq!(again, InsertOutcome::Conflict(Tid::new(i as u32, 1)));
         }

@@ -13,8 +13,7 @@ fn copy_of(rel: &IndexRel) -> IndexRel {
         name: rel.name.clone(),
         desc: rel.desc.clone(),
         keys: rel.keys.clone(),
-        am_cache: AtomicU64::new(0),
-        rightmost_cache: AtomicU64::new(0),
+        am_cache: Default::default(),
         ..*rel
     }
 }

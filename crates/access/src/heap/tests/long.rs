@@ -3,7 +3,6 @@
 use super::*;
 use crate::index::{IndexMethod, IndexRel, KeyCmp, KeyColumn};
 use crate::toast::{self, ToastRel};
-use std::sync::atomic::AtomicU64;
 use txn::Wait;
 
 fn with_toast(storage: &Arc<Storage>) -> Arc<HeapRel> {
@@ -25,8 +24,7 @@ fn with_toast(storage: &Arc<Storage>) -> Arc<HeapRel> {
         nulls_not_distinct: false,
         fillfactor: 90,
         deduplicate: false,
-        am_cache: AtomicU64::new(0),
-        rightmost_cache: AtomicU64::new(0),
+        am_cache: Default::default(),
     });
     storage.pool.create_relation(index.file, index.persistence).unwrap();
     index.am().build_empty(storage, &index).unwrap();
