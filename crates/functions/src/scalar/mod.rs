@@ -5,27 +5,39 @@ use crate::call::FnDef;
 pub(crate) mod array;
 mod boolean;
 mod chars;
+pub(crate) mod datetime;
+mod extract;
 pub(crate) mod float;
 pub(crate) mod hash;
 pub(crate) mod int;
 pub(crate) mod io;
 pub(crate) mod json_build;
+pub(crate) mod json_read;
+mod keywords;
 mod like;
 mod numeric;
 pub(crate) mod random;
+mod regex_syntax;
+pub(crate) mod regexp;
 mod special;
+pub(crate) mod system;
 mod text;
 
 const LISTS: &[&[&[FnDef]]] = &[
     array::FNS,
     boolean::FNS,
+    datetime::FNS,
+    extract::FNS,
     float::FNS,
     hash::FNS,
     int::FNS,
     json_build::FNS,
+    json_read::FNS,
     like::FNS,
     numeric::FNS,
     random::FNS,
+    regexp::FNS,
+    system::FNS,
     text::FNS,
 ];
 

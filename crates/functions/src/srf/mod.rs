@@ -1,8 +1,11 @@
 //! Set-returning functions: rows by the batch.
 
+mod series;
+pub(crate) mod tables;
+
 use crate::builtin;
 use crate::call::FnCtx;
-use base::{Oid, Result, err};
+use base::{Oid, Result};
 use types::{ColumnBuilder, Datum};
 
 /// The rows of one call.
@@ -48,16 +51,5 @@ impl RowSource for Rows {
 /// The built-in set-returning function of this OID.
 pub fn set_returning(oid: Oid) -> Option<SrfFn> {
     let row = builtin::proc(oid)?;
-    row.proretset.then_some(session_rows as SrfFn)
-}
-
-/// The rows that only the session can make.
-fn session_rows(cx: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
-    match cx.env.session_rows(cx.call, args) {
-        Some(rows) => Ok(Rows::new(rows?)),
-        None => {
-            let name = cx.env.catalog().proc_name(cx.call.fn_oid).unwrap_or_default();
-            Err(err!(FEATURE_NOT_SUPPORTED, "function {name} is not supported yet"))
-        }
-    }
+    series::find(row.prosrc).or_else(|| tables::find(row.prosrc))
 }

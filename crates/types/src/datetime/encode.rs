@@ -327,7 +327,7 @@ fn sql_standard(p: &Parts, out: &mut Vec<u8>) {
     let positive = all.iter().any(|n| *n > 0);
     let year_month = p.year != 0 || p.month != 0;
     let day_time = all[2..].iter().any(|n| *n != 0);
-    let standard = !(negative && positive) && !(year_month && day_time);
+    let standard = !((negative && positive) || (year_month && day_time));
     if !negative && !positive {
         return out.push(b'0');
     }
