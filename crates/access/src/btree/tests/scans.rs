@@ -26,7 +26,7 @@ fn setup(desc: [bool; 2], nulls_first: [bool; 2]) -> Setup {
     }
     let mut r = Random(17);
     let mut rows = Vec::new();
-    for i in 0..3000u32 {
+    for i in 0..1500u32 {
         let mut pick = |n| (r.below(15) > 0).then(|| r.below(n) as i32);
         let row = (pick(40), pick(12));
         let tid = Tid::new(i / 50, (i % 50) as u16 + 1);
@@ -110,7 +110,7 @@ fn collect(s: &mut dyn IndexScan, direction: Direction) -> Vec<Tid> {
 
 fn compare_all(s: &Setup, seed: u64) {
     let mut r = Random(seed);
-    for _ in 0..400 {
+    for _ in 0..120 {
         let keys: Vec<ScanKey> = (0..r.below(4)).map(|_| random_key(&mut r)).collect();
         let mut expected: Vec<Tid> = s
             .rows

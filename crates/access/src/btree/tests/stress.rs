@@ -102,11 +102,11 @@ fn stress(unique: bool, spread: u64, per_thread: u64) {
 
 #[test]
 fn threads_insert_scan_and_vacuum() {
-    stress(false, 1 << 40, 8000);
-    stress(false, 50, 8000);
+    stress(false, 1 << 40, 2500);
+    stress(false, 50, 2500);
 }
 
 #[test]
 fn threads_race_for_unique_keys() {
-    stress(true, 5000, 8000);
+    stress(true, 2000, 2500);
 }
