@@ -192,6 +192,10 @@ impl Source for CachedSource {
         self.cached(Key::Enum(oid), |l| Ok(l.enum_labels(oid)?.into()))
     }
 
+    fn enum_label(&self, oid: Oid) -> Result<Option<EnumLabel>> {
+        self.loader().enum_label(oid)
+    }
+
     fn proc(&self, oid: Oid) -> Result<Option<Arc<ProcDesc>>> {
         if fixed(oid) {
             return Ok(builtin::objects().proc(oid));

@@ -92,6 +92,17 @@ impl Loader<'_> {
             .collect()
     }
 
+    /// A label of an enum, by its OID.
+    pub fn enum_label(&self, oid: Oid) -> Result<Option<EnumLabel>> {
+        let Some(row) = self.one(indexes::PG_ENUM_OID, oid)? else { return Ok(None) };
+        Ok(Some(EnumLabel {
+            oid,
+            type_oid: row.oid("enumtypid")?,
+            sort_order: row.f32("enumsortorder")?,
+            label: row.text("enumlabel")?,
+        }))
+    }
+
     /// A function that a user made.
     pub fn proc(&self, oid: Oid) -> Result<Option<ProcDesc>> {
         self.one(indexes::PG_PROC_OID, oid)?.map(|row| proc(&row)).transpose()

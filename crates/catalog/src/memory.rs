@@ -189,6 +189,11 @@ impl Source for MemorySource {
         Ok(self.enums.get(&type_oid).cloned().unwrap_or_else(|| Arc::new([])))
     }
 
+    fn enum_label(&self, oid: Oid) -> Result<Option<EnumLabel>> {
+        let mut all = self.enums.values().flat_map(|l| l.iter());
+        Ok(all.find(|l| l.oid == oid).cloned())
+    }
+
     fn proc(&self, oid: Oid) -> Result<Option<Arc<ProcDesc>>> {
         Ok(self.objects.proc(oid))
     }

@@ -34,6 +34,8 @@ pub trait Source: Send + Sync {
     fn type_oid(&self, namespace: Oid, name: &str) -> Result<Option<Oid>>;
     /// The labels of an enum, in order.
     fn enum_labels(&self, type_oid: Oid) -> Result<Arc<[EnumLabel]>>;
+    /// A label of an enum, by its OID.
+    fn enum_label(&self, oid: Oid) -> Result<Option<EnumLabel>>;
     /// A function, by OID.
     fn proc(&self, oid: Oid) -> Result<Option<Arc<ProcDesc>>>;
     /// All functions of a name, in all schemas.

@@ -1,6 +1,7 @@
 //! Expressions that definitions store: analysed, checked, and as text.
 
 use crate::ddl::Ddl;
+use analyze::ExprUse;
 use base::{Error, Oid, Result};
 use catalog::RelationDesc;
 use catalog::depend::{self, DependKind, ObjectAddress};
@@ -20,30 +21,34 @@ pub fn from_text<T: DeserializeOwned>(text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|e| Error::internal(format!("stored expression: {e}")))
 }
 
-/// A column's default, of the column's type.
+/// A column's default or generation expression, of the column's type.
 pub fn default_expr(
-    _ddl: &Ddl<'_>,
-    _rel: &RelationDesc,
-    _attnum: i16,
-    _expr: &ast::Expr,
-    _generated: u8,
+    ddl: &Ddl<'_>,
+    rel: &RelationDesc,
+    attnum: i16,
+    expr: &ast::Expr,
+    generated: u8,
 ) -> Result<Expr> {
-    Err(Error::unsupported("DEFAULT"))
+    let attr = &rel.tuple.attrs[attnum as usize - 1];
+    let over = (generated != 0).then_some(rel);
+    let env = crate::analysis::env(ddl.env);
+    analyze::column_default(&env, &attr.name, attr.type_oid, attr.typmod, expr, over)
 }
 
 /// A check of a table's rows.
-pub fn check(_ddl: &Ddl<'_>, _rel: &RelationDesc, _expr: &ast::Expr) -> Result<Expr> {
-    Err(Error::unsupported("CHECK"))
+pub fn check(ddl: &Ddl<'_>, rel: &RelationDesc, expr: &ast::Expr) -> Result<Expr> {
+    analyze::relation_expr(&crate::analysis::env(ddl.env), rel, expr, ExprUse::Check)
 }
 
 /// An indexed expression.
-pub fn index_expr(_ddl: &Ddl<'_>, _rel: &RelationDesc, _expr: &ast::Expr) -> Result<Expr> {
-    Err(Error::unsupported("an index on an expression"))
+pub fn index_expr(ddl: &Ddl<'_>, rel: &RelationDesc, expr: &ast::Expr) -> Result<Expr> {
+    analyze::relation_expr(&crate::analysis::env(ddl.env), rel, expr, ExprUse::Index)
 }
 
 /// The predicate of a partial index, as it is stored.
-pub fn index_predicate(_ddl: &Ddl<'_>, _rel: &RelationDesc, _expr: &ast::Expr) -> Result<String> {
-    Err(Error::unsupported("a partial index"))
+pub fn index_predicate(ddl: &Ddl<'_>, rel: &RelationDesc, expr: &ast::Expr) -> Result<String> {
+    let env = crate::analysis::env(ddl.env);
+    to_text(&analyze::relation_expr(&env, rel, expr, ExprUse::IndexPredicate)?)
 }
 
 /// The columns of the (only) table an expression names, in order.

@@ -63,3 +63,39 @@ pub fn format_type(view: &CatalogView, oid: Oid, typmod: i32) -> String {
     };
     format!("{name}{modifier}")
 }
+
+/// `(a, b)=(1, 2)` for a key of an index.
+pub fn key_detail(
+    session: &crate::Session,
+    table: &catalog::RelationDesc,
+    index: &catalog::IndexDesc,
+    key: &[types::Datum],
+) -> base::Result<String> {
+    use functions::FnEnv;
+    let env = session.env()?;
+    let io = env.io();
+    let (mut names, mut values) = (Vec::new(), Vec::new());
+    for (i, value) in key.iter().take(usize::from(index.n_keys)).enumerate() {
+        let attr = match index.columns[i] {
+            n if n > 0 => &table.tuple.attrs[n as usize - 1],
+            _ => &index.tuple.attrs[i],
+        };
+        names.push(attr.name.to_string());
+        values.push(match value {
+            types::Datum::Null => "null".to_string(),
+            value => value_text(attr.type_oid, value, &io)?,
+        });
+    }
+    Ok(format!("({})=({})", names.join(", "), values.join(", ")))
+}
+
+/// A value as its type's output function writes it.
+pub fn value_text(
+    type_oid: Oid,
+    value: &types::Datum,
+    io: &types::io::IoCtx<'_>,
+) -> base::Result<String> {
+    let mut out = Vec::new();
+    types::io::output(type_oid, value, io, &mut out)?;
+    Ok(String::from_utf8_lossy(&out).into_owned())
+}

@@ -7,11 +7,17 @@
 //! It must never know the wire protocol.
 
 pub mod activity;
+mod analysis;
+mod command;
+mod constraint;
 pub mod cook;
 mod database;
 pub mod ddl;
 mod describe;
+mod functions;
+mod session;
 pub mod settings;
 pub mod sink;
 
 pub use database::{CheckpointKind, CreateOptions, Database, DatabaseState, Logger, PendingFiles};
+pub use session::{Session, SessionCore, SessionOptions, StatementEnv, TransactionStatus};

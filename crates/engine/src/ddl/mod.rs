@@ -2,6 +2,7 @@
 //! system tables through [`catalog::RowWriter`], and on files through [`RelStorage`]: both are
 //! undone if the transaction is.
 
+pub mod alter_table;
 pub mod column;
 pub mod comment;
 pub mod describe;
@@ -16,6 +17,7 @@ pub mod sequence;
 pub mod table;
 pub mod type_name;
 
+use crate::session::StatementEnv;
 use crate::settings::SessionSettings;
 use base::{Error, Oid, RelFile, Result};
 use catalog::{CatalogView, ConstraintDesc, IndexDesc, Persistence, RelationDesc, RowWriter};
@@ -56,6 +58,8 @@ pub struct Ddl<'a> {
     pub settings: &'a SessionSettings,
     /// What to tell the client.
     pub notices: &'a RefCell<Vec<Error>>,
+    /// The statement's surroundings.
+    pub env: &'a StatementEnv<'a>,
     /// The text that positions in the syntax tree count in.
     pub text: &'a str,
 }

@@ -121,6 +121,7 @@ pub struct Actor {
 }
 
 /// The settings of one session.
+#[derive(Clone)]
 pub struct SessionSettings {
     defaults: Arc<Defaults>,
     session: HashMap<Key, SettingValue>,

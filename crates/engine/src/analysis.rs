@@ -1,0 +1,34 @@
+//! The way to semantic analysis.
+
+use crate::session::StatementEnv;
+use analyze::{Env, Params};
+use base::{Oid, Result};
+use functions::FnEnv;
+use parser::ast::{RawStmt, Stmt};
+
+/// What analysis is given of a statement's surroundings.
+pub fn env<'a>(env: &'a StatementEnv<'_>) -> Env<'a> {
+    Env { catalog: &env.view, io: env.io() }
+}
+
+/// Analyses and rewrites a statement; `params` grows as parameters turn up.
+pub fn analyze(
+    cx: &StatementEnv<'_>,
+    stmt: &RawStmt,
+    params: &mut Vec<Oid>,
+) -> Result<Vec<ir::Query>> {
+    let cx = env(cx);
+    let query = analyze::analyze(&cx, stmt, Params::Infer(params))?;
+    analyze::rewrite(&cx, query)
+}
+
+/// The same for a statement within another.
+pub fn analyze_stmt(
+    cx: &StatementEnv<'_>,
+    stmt: &Stmt,
+    params: &mut Vec<Oid>,
+) -> Result<Vec<ir::Query>> {
+    let cx = env(cx);
+    let query = analyze::analyze_stmt(&cx, stmt, Params::Infer(params))?;
+    analyze::rewrite(&cx, query)
+}

@@ -1,0 +1,308 @@
+//! ANALYZE: a sample of a table's rows, and what it says about each column, in `pg_statistic`.
+
+use crate::Session;
+use base::{Oid, Result};
+use catalog::{RelKind, RowStore, RowWriter, SysRow, indexes, oids, vector};
+use std::cmp::Ordering;
+use types::Datum;
+use types::tuple::Attr;
+
+/// What a sample says about a column.
+#[derive(Default)]
+struct Stats {
+    null_frac: f32,
+    width: i32,
+    distinct: f32,
+    common: Vec<(Datum, f32)>,
+    histogram: Vec<Datum>,
+    correlation: Option<f32>,
+}
+
+/// Analyses one table.
+pub fn analyze_table(session: &mut Session, table: Oid) -> Result<()> {
+    const SHARE_UPDATE_EXCLUSIVE: u8 = 4;
+    session.lock_relation(table, SHARE_UPDATE_EXCLUSIVE)?;
+    let view = session.core.view()?;
+    let Some(rel) = view.find_relation(table)? else { return Ok(()) };
+    if !matches!(rel.kind, RelKind::Table | RelKind::MatView) || rel.oid == oids::PG_STATISTIC {
+        return Ok(());
+    }
+    let storage = session.core.database.storage().clone();
+    let open = rel.open(&storage, &view)?.clone();
+    let target = session.core.settings.lock().i64("default_statistics_target").max(1) as usize;
+    let snapshot = session.core.txn()?.latest_snapshot();
+    let interrupts = session.interrupts().clone();
+    let mut pause = |_: base::BlockNo| interrupts.check();
+    let sample = open.heap.sample(&snapshot, 300 * target, os::random::u64(), &mut pause)?;
+    for (i, attr) in rel.tuple.attrs.iter().enumerate() {
+        if attr.dropped {
+            continue;
+        }
+        let values: Vec<&Datum> = sample.rows.iter().map(|(_, row)| &row[i]).collect();
+        if values.is_empty() {
+            continue;
+        }
+        let order = Order::of(session, attr)?;
+        let stats = compute(&values, sample.total_rows, target, order.as_ref())?;
+        store(session, table, i as i16 + 1, attr, &stats, order.as_ref())?;
+    }
+    let class = [
+        ("relpages", Datum::I32(sample.pages as i32)),
+        ("reltuples", Datum::F32(sample.total_rows as f32)),
+    ];
+    session.set_class(table, &class)?;
+    for (desc, index) in rel.indexes.iter().zip(&open.indexes) {
+        let facts = index.am().facts(&storage, index)?;
+        let class = [
+            ("relpages", Datum::I32(facts.pages as i32)),
+            ("reltuples", Datum::F32(sample.total_rows as f32)),
+        ];
+        session.set_class(desc.oid, &class)?;
+    }
+    Ok(())
+}
+
+/// How a column's values are ordered, and the operators that say so.
+struct Order {
+    cmp: access::index::KeyCmp,
+    eq: Oid,
+    lt: Oid,
+}
+
+impl Order {
+    fn of(session: &Session, attr: &Attr) -> Result<Option<Order>> {
+        let view = session.core.view()?;
+        let Some(class) = view.default_opclass(attr.type_oid, oids::BTREE_AM)? else {
+            return Ok(None);
+        };
+        let t = class.input_type;
+        let (Some(proc), Some(eq), Some(lt)) = (
+            view.amproc(class.family, t, t, 1)?,
+            view.amop(class.family, t, t, 3)?,
+            view.amop(class.family, t, t, 1)?,
+        ) else {
+            return Ok(None);
+        };
+        Ok(Some(Order { cmp: catalog::key_cmp(proc, attr.collation), eq, lt }))
+    }
+}
+
+/// Widths as `pg_statistic` counts them: with the varlena header.
+fn width(value: &Datum) -> usize {
+    match value {
+        Datum::Bytes(b) => b.len() + if b.len() < 127 { 1 } else { 4 },
+        Datum::Bool(_) | Datum::Char(_) => 1,
+        Datum::I16(_) => 2,
+        Datum::I32(_) | Datum::U32(_) | Datum::F32(_) => 4,
+        _ => 8,
+    }
+}
+
+/// A run of equal values in the sorted sample.
+struct Run {
+    value: Datum,
+    count: usize,
+    first: usize,
+}
+
+fn compute(
+    values: &[&Datum],
+    total_rows: f64,
+    target: usize,
+    order: Option<&Order>,
+) -> Result<Stats> {
+    let n = values.len();
+    let mut present: Vec<(usize, &Datum)> =
+        values.iter().enumerate().filter(|(_, v)| !v.is_null()).map(|(i, v)| (i, *v)).collect();
+    let nulls = n - present.len();
+    let mut stats = Stats { null_frac: nulls as f32 / n as f32, ..Stats::default() };
+    if present.is_empty() {
+        stats.distinct = 0.0;
+        return Ok(stats);
+    }
+    let bytes: usize = present.iter().map(|(_, v)| width(v)).sum();
+    stats.width = (bytes / present.len()) as i32;
+    let Some(order) = order else {
+        stats.distinct = 0.0;
+        return Ok(stats);
+    };
+    let mut failed = None;
+    present.sort_by(|a, b| {
+        order
+            .cmp
+            .compare(a.1, b.1)
+            .unwrap_or_else(|e| {
+                failed = Some(e);
+                Ordering::Equal
+            })
+            .then(a.0.cmp(&b.0))
+    });
+    if let Some(e) = failed {
+        return Err(e);
+    }
+    let mut runs: Vec<Run> = Vec::new();
+    for (at, (_, value)) in present.iter().enumerate() {
+        match runs.last_mut() {
+            Some(run) if order.cmp.compare(&run.value, value)?.is_eq() => run.count += 1,
+            _ => runs.push(Run { value: (*value).clone(), count: 1, first: at }),
+        }
+    }
+    stats.distinct = distinct(&runs, present.len(), nulls, n, total_rows);
+    let common = most_common(&runs, present.len(), n, target, stats.distinct, total_rows);
+    stats.histogram = histogram(&present, &runs, &common, target);
+    stats.common =
+        common.iter().map(|i| (runs[*i].value.clone(), runs[*i].count as f32 / n as f32)).collect();
+    stats.correlation = correlation(&present);
+    Ok(stats)
+}
+
+/// The number of distinct values in the whole table (Haas and Stokes), or minus its share of
+/// the rows if it grows with them.
+fn distinct(runs: &[Run], present: usize, nulls: usize, n: usize, total: f64) -> f32 {
+    let d = runs.len() as f64;
+    let once = runs.iter().filter(|r| r.count == 1).count() as f64;
+    let null_frac = nulls as f64 / n as f64;
+    let estimate = if once == 0.0 {
+        d
+    } else if once == present as f64 {
+        return -(1.0 - null_frac) as f32;
+    } else {
+        let rows = total * (1.0 - null_frac);
+        let n1 = present as f64;
+        let numerator = n1 * d;
+        let denominator = (n1 - once) + once * n1 / rows.max(1.0);
+        (numerator / denominator).clamp(d, rows.max(d)).round()
+    };
+    if estimate > 0.1 * total { -(estimate / total) as f32 } else { estimate as f32 }
+}
+
+/// Runs that are common enough to be listed, most common first.
+fn most_common(
+    runs: &[Run],
+    present: usize,
+    n: usize,
+    target: usize,
+    distinct: f32,
+    total: f64,
+) -> Vec<usize> {
+    let mut candidates: Vec<usize> = (0..runs.len()).filter(|i| runs[*i].count > 1).collect();
+    candidates.sort_by(|a, b| runs[*b].count.cmp(&runs[*a].count).then(a.cmp(b)));
+    candidates.truncate(target);
+    // The whole table is in the list: nothing is left out.
+    if runs.len() <= target && candidates.len() == runs.len() && distinct > 0.0 {
+        return candidates;
+    }
+    // One that is not clearly more common than the average of the rest tells nothing.
+    let all = if distinct < 0.0 { f64::from(-distinct) * total } else { f64::from(distinct) };
+    let mut listed: usize = candidates.iter().map(|i| runs[*i].count).sum();
+    while let Some(last) = candidates.last() {
+        let count = runs[*last].count as f64;
+        let others = (present - listed) as f64;
+        let kinds = (all - candidates.len() as f64).max(1.0);
+        let expected = others / kinds;
+        let (sample, whole) = (n as f64, total.max(n as f64));
+        let k = whole * count / sample;
+        let variance =
+            sample * k * (whole - k) * (whole - sample) / (whole * whole * (whole - 1.0).max(1.0));
+        if count > expected + 2.0 * variance.max(0.0).sqrt() + 0.5 {
+            break;
+        }
+        listed -= runs[*last].count;
+        candidates.pop();
+    }
+    candidates
+}
+
+/// Bounds of equally full buckets of the values that are not listed as common.
+fn histogram(
+    present: &[(usize, &Datum)],
+    runs: &[Run],
+    common: &[usize],
+    target: usize,
+) -> Vec<Datum> {
+    let rest: Vec<&Datum> = runs
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| !common.contains(i))
+        .flat_map(|(_, r)| present[r.first..r.first + r.count].iter().map(|p| p.1))
+        .collect();
+    let kinds = runs.len() - common.len();
+    if kinds < 2 {
+        return Vec::new();
+    }
+    let bounds = (target + 1).min(kinds);
+    (0..bounds).map(|i| rest[i * (rest.len() - 1) / (bounds - 1)].clone()).collect()
+}
+
+/// How much the order of values is that of places.
+fn correlation(sorted: &[(usize, &Datum)]) -> Option<f32> {
+    let n = sorted.len() as f64;
+    if sorted.len() < 2 {
+        return None;
+    }
+    let mut places: Vec<usize> = sorted.iter().map(|p| p.0).collect();
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    order.sort_by_key(|i| places[*i]);
+    for (rank, i) in order.iter().enumerate() {
+        places[*i] = rank;
+    }
+    let products: f64 = places.iter().enumerate().map(|(i, p)| i as f64 * *p as f64).sum();
+    let sum = (n - 1.0) * n / 2.0;
+    let squares = (n - 1.0) * n * (2.0 * n - 1.0) / 6.0;
+    Some(((n * products - sum * sum) / (n * squares - sum * sum)) as f32)
+}
+
+fn store(
+    session: &Session,
+    table: Oid,
+    attnum: i16,
+    attr: &Attr,
+    stats: &Stats,
+    order: Option<&Order>,
+) -> Result<()> {
+    let rows = &session.core.store;
+    let key = [Datum::U32(table.0), Datum::I16(attnum), Datum::Bool(false)];
+    let old = rows.index_scan(indexes::PG_STATISTIC_RELID, &key)?.into_iter().next();
+    let mut row = SysRow::new(oids::PG_STATISTIC)?;
+    row.set_oid("starelid", table)?
+        .set_i16("staattnum", attnum)?
+        .set_bool("stainherit", false)?
+        .set_f32("stanullfrac", stats.null_frac)?
+        .set_i32("stawidth", stats.width)?
+        .set_f32("stadistinct", stats.distinct)?;
+    let mut slots: Vec<(i16, Oid, Option<Vec<f32>>, Option<Vec<Datum>>)> = Vec::new();
+    if let Some(order) = order {
+        if !stats.common.is_empty() {
+            let (values, numbers) = stats.common.iter().cloned().unzip();
+            slots.push((1, order.eq, Some(numbers), Some(values)));
+        }
+        if !stats.histogram.is_empty() {
+            slots.push((2, order.lt, None, Some(stats.histogram.clone())));
+        }
+        if let Some(c) = stats.correlation {
+            slots.push((3, order.lt, Some(vec![c]), None));
+        }
+    }
+    for (i, (kind, op, numbers, values)) in slots.into_iter().enumerate() {
+        let n = i + 1;
+        row.set_i16(&format!("stakind{n}"), kind)?
+            .set_oid(&format!("staop{n}"), op)?
+            .set_oid(&format!("stacoll{n}"), attr.collation)?;
+        if let Some(numbers) = numbers {
+            row.set(&format!("stanumbers{n}"), vector::from_f32s(&numbers))?;
+        }
+        if let Some(values) = values {
+            row.set(&format!("stavalues{n}"), vector::from_values(attr, &values)?)?;
+        }
+    }
+    match old {
+        Some(old) => {
+            row.tid = old.tid;
+            rows.update(row)?;
+        }
+        None => {
+            rows.insert(row)?;
+        }
+    }
+    Ok(())
+}

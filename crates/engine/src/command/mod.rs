@@ -1,0 +1,7 @@
+//! Commands that are neither queries nor definitions, one file a family.
+
+pub mod analyze;
+pub mod copy;
+pub mod set;
+pub mod truncate;
+pub mod vacuum;

@@ -1,0 +1,248 @@
+//! SET, RESET, SHOW.
+
+use crate::Session;
+use crate::ddl::name::quote;
+use crate::settings::Actor;
+use crate::sink::{ResultColumn, Sink};
+use base::settings::{self, SettingValue};
+use base::{Error, Oid, Result, bail, err};
+use parser::ast::{Expr, ExprKind, IsolationLevel, Literal, SetKind, SetStmt, TransactionMode};
+use std::sync::Arc;
+use types::Datum;
+
+/// A SET argument as text.
+fn argument(e: &Expr) -> Result<String> {
+    Ok(match &e.kind {
+        ExprKind::Literal(Literal::Integer(n)) => n.to_string(),
+        ExprKind::Literal(Literal::Float(s) | Literal::String(s)) => s.clone(),
+        ExprKind::Literal(Literal::Boolean(b)) => if *b { "on" } else { "off" }.to_string(),
+        ExprKind::Column { parts, star: false } => parts.join("."),
+        ExprKind::Cast { expr, .. } => argument(expr)?,
+        ExprKind::Op { op, left: None, right } if op.name == "-" => {
+            format!("-{}", argument(right)?)
+        }
+        _ => return Err(Error::unsupported("an expression as a setting's value")),
+    })
+}
+
+/// Settings whose values are lists of names, each quoted if need be.
+fn is_list(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    matches!(name.as_str(), "search_path" | "datestyle" | "temp_tablespaces")
+        || name.ends_with("preload_libraries")
+}
+
+impl Session {
+    fn actor(&self) -> Actor {
+        Actor { superuser: self.core.is_superuser(), at_start: false }
+    }
+
+    /// SET and RESET; gives the command tag.
+    pub(crate) fn set_stmt(&mut self, stmt: &SetStmt) -> Result<&'static str> {
+        match &stmt.kind {
+            SetKind::Value(name, args) => {
+                if stmt.local {
+                    self.warn_outside_block("SET LOCAL");
+                }
+                let list = is_list(name);
+                if args.len() > 1 && !list {
+                    bail!(INVALID_PARAMETER_VALUE, "SET {name} takes only one argument");
+                }
+                let mut texts = Vec::new();
+                for a in args {
+                    let text = argument(a)?;
+                    texts.push(if list && args.len() > 1 { quote(&text) } else { text });
+                }
+                self.change_setting(name, &texts.join(", "), stmt.local)?;
+                Ok("SET")
+            }
+            SetKind::Default(name) | SetKind::Reset(name) => {
+                match name.as_str() {
+                    "role" => self.set_role("none", stmt.local)?,
+                    "session_authorization" => self.reset_authorization()?,
+                    _ => {
+                        let actor = self.actor();
+                        self.core.settings.lock().reset(name, stmt.local, actor)?;
+                    }
+                }
+                Ok(if matches!(stmt.kind, SetKind::Reset(_)) { "RESET" } else { "SET" })
+            }
+            SetKind::ResetAll => {
+                self.core.settings.lock().reset_all();
+                Ok("RESET")
+            }
+            SetKind::Transaction(modes) => {
+                self.warn_outside_block("SET TRANSACTION");
+                self.set_modes(modes)?;
+                Ok("SET")
+            }
+            SetKind::Characteristics(modes) => {
+                self.set_characteristics(modes)?;
+                Ok("SET")
+            }
+            SetKind::FromCurrent(_) => Err(Error::unsupported("SET FROM CURRENT")),
+            SetKind::Snapshot(_) => Err(Error::unsupported("SET TRANSACTION SNAPSHOT")),
+        }
+    }
+
+    fn set_characteristics(&mut self, modes: &[TransactionMode]) -> Result<()> {
+        let actor = self.actor();
+        let on = |b: bool| if b { "on" } else { "off" };
+        let mut s = self.core.settings.lock();
+        for mode in modes {
+            let (name, value) = match mode {
+                TransactionMode::Isolation(l) => ("default_transaction_isolation", l.as_str()),
+                TransactionMode::ReadOnly(b) => ("default_transaction_read_only", on(*b)),
+                TransactionMode::Deferrable(b) => ("default_transaction_deferrable", on(*b)),
+            };
+            s.set(name, value, false, actor)?;
+        }
+        Ok(())
+    }
+
+    fn warn_outside_block(&self, what: &str) {
+        if !self.in_block() {
+            self.core.notice(Error::with_severity(
+                base::Severity::Warning,
+                base::SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                format!("{what} can only be used in transaction blocks"),
+            ));
+        }
+    }
+
+    /// Changes one setting, with what hangs on it.
+    pub(crate) fn change_setting(&mut self, name: &str, value: &str, local: bool) -> Result<()> {
+        match name.to_ascii_lowercase().as_str() {
+            "role" => return self.set_role(value, local),
+            "session_authorization" => return self.set_authorization(value),
+            "timezone" | "log_timezone" => {
+                if types::datetime::TimeZone::by_name(value).is_none() {
+                    bail!(
+                        INVALID_PARAMETER_VALUE,
+                        "invalid value for parameter \"{}\": \"{value}\"",
+                        settings::find(name).map_or(name, |d| d.name)
+                    );
+                }
+            }
+            "transaction_isolation" => {
+                let level = match value.to_ascii_lowercase().as_str() {
+                    "read uncommitted" => IsolationLevel::ReadUncommitted,
+                    "read committed" => IsolationLevel::ReadCommitted,
+                    "repeatable read" => IsolationLevel::RepeatableRead,
+                    "serializable" => IsolationLevel::Serializable,
+                    _ => return settings::require(name)?.parse(value).map(|_| ()),
+                };
+                return self.set_modes(&[TransactionMode::Isolation(level)]);
+            }
+            _ => {}
+        }
+        let actor = self.actor();
+        self.core.settings.lock().set(name, value, local, actor)
+    }
+
+    fn set_role(&mut self, name: &str, local: bool) -> Result<()> {
+        let mut users = self.core.users();
+        if name.eq_ignore_ascii_case("none") {
+            users.current = users.session;
+        } else {
+            let role = self.core.view()?.require_role(name)?;
+            if !self.core.is_superuser() && !self.may_become(role.oid)? {
+                bail!(INSUFFICIENT_PRIVILEGE, "permission denied to set role \"{name}\"");
+            }
+            users.current = role.oid;
+        }
+        self.core.set_users(users);
+        let superuser = self.core.is_superuser();
+        let mut s = self.core.settings.lock();
+        s.set_internal("role", SettingValue::Text(Arc::from(name)), local);
+        s.set_internal("is_superuser", SettingValue::Bool(superuser), local);
+        Ok(())
+    }
+
+    /// True if the session's user is, directly or not, a member with SET of the role.
+    fn may_become(&self, role: Oid) -> Result<bool> {
+        let view = self.core.view()?;
+        let mut seen = vec![self.core.users().session];
+        let mut next = 0;
+        while next < seen.len() {
+            if seen[next] == role {
+                return Ok(true);
+            }
+            for (of, _, _, set) in &view.role(seen[next])?.member_of {
+                if *set && !seen.contains(of) {
+                    seen.push(*of);
+                }
+            }
+            next += 1;
+        }
+        Ok(false)
+    }
+
+    fn set_authorization(&mut self, name: &str) -> Result<()> {
+        let view = self.core.view()?;
+        let role = view.require_role(name)?;
+        let mut users = self.core.users();
+        let real = view.role(users.authenticated)?;
+        if role.oid != real.oid && !real.superuser {
+            bail!(
+                INSUFFICIENT_PRIVILEGE,
+                "permission denied to set session authorization \"{name}\""
+            );
+        }
+        users.session = role.oid;
+        users.current = role.oid;
+        self.core.set_users(users);
+        let mut s = self.core.settings.lock();
+        let text = SettingValue::Text(Arc::from(name));
+        s.set_internal("session_authorization", text, false);
+        s.set_internal("is_superuser", SettingValue::Bool(role.superuser), false);
+        Ok(())
+    }
+
+    fn reset_authorization(&mut self) -> Result<()> {
+        let name = self.core.view()?.role(self.core.users().authenticated)?.name.clone();
+        self.set_authorization(&name)
+    }
+
+    /// SHOW.
+    pub(crate) fn show_stmt(&mut self, name: &str, sink: &mut dyn Sink) -> Result<()> {
+        let columns = show_columns(name);
+        sink.row_description(&columns, &[])?;
+        let s = self.core.settings.lock();
+        if !name.eq_ignore_ascii_case("all") {
+            let value = s.show(name).ok_or_else(|| {
+                err!(UNDEFINED_OBJECT, "unrecognized configuration parameter \"{name}\"")
+            })?;
+            return sink.row(&[Datum::string(value)]);
+        }
+        for d in settings::all().iter().filter(|d| !d.hidden) {
+            let value = s.show(d.name).unwrap_or_default();
+            let row = [Datum::text(d.name), Datum::string(value), Datum::text(d.description)];
+            sink.row(&row)?;
+        }
+        for (name, value) in s.custom() {
+            sink.row(&[Datum::string(name), Datum::string(value), Datum::Null])?;
+        }
+        Ok(())
+    }
+}
+
+/// A text column of a command's result.
+pub fn text_column(name: &str) -> ResultColumn {
+    ResultColumn {
+        name: name.to_string(),
+        table: Oid::INVALID,
+        attnum: 0,
+        type_oid: types::oid::TEXT,
+        type_len: -1,
+        typmod: -1,
+    }
+}
+
+/// The columns of SHOW.
+pub fn show_columns(name: &str) -> Vec<ResultColumn> {
+    if name.eq_ignore_ascii_case("all") {
+        return ["name", "setting", "description"].map(text_column).to_vec();
+    }
+    vec![text_column(settings::find(name).map_or(name, |d| d.name))]
+}

@@ -1,0 +1,124 @@
+//! TRUNCATE: new files for the table, its TOAST table and all their indexes; the old ones go when
+//! the transaction commits.
+
+use crate::ddl::Ddl;
+use base::{Error, Oid, Result, bail, err};
+use catalog::depend::{self, ObjectAddress};
+use catalog::{RelKind, RelationDesc, oids};
+use parser::ast::{LockMode, TruncateStmt};
+
+impl Ddl<'_> {
+    /// TRUNCATE.
+    pub fn truncate(&self, stmt: &TruncateStmt) -> Result<()> {
+        let mut tables: Vec<Oid> = Vec::new();
+        for item in &stmt.relations {
+            let found = self
+                .view
+                .require_relation(item.rel.schema.as_deref(), &item.rel.name)
+                .map_err(|e| e.at(item.rel.pos))?;
+            self.storage.lock(found.oid, LockMode::AccessExclusive)?;
+            let found = self.view.relation(found.oid)?;
+            if found.kind != RelKind::Table {
+                bail!(WRONG_OBJECT_TYPE, "\"{}\" is not a table", found.name);
+            }
+            self.require_owner_of_relation(&found)?;
+            if !tables.contains(&found.oid) {
+                tables.push(found.oid);
+            }
+        }
+        self.add_referencing(&mut tables, stmt.cascade)?;
+        for table in &tables {
+            self.new_files(&*self.view.relation(*table)?)?;
+            if stmt.restart_identity {
+                self.restart_sequences(*table)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tables with foreign keys to those truncated come along, or stand in the way.
+    fn add_referencing(&self, tables: &mut Vec<Oid>, cascade: bool) -> Result<()> {
+        let mut next = 0;
+        while next < tables.len() {
+            let rel = self.view.relation(tables[next])?;
+            next += 1;
+            for fk in &rel.referenced_by {
+                if tables.contains(&fk.relation) {
+                    continue;
+                }
+                let other = self.view.relation(fk.relation)?;
+                if !cascade {
+                    return Err(err!(
+                        FEATURE_NOT_SUPPORTED,
+                        "cannot truncate a table referenced in a foreign key constraint"
+                    )
+                    .detail(format!("Table \"{}\" references \"{}\".", other.name, rel.name))
+                    .hint(format!(
+                        "Truncate table \"{}\" at the same time, or use TRUNCATE ... CASCADE.",
+                        other.name
+                    )));
+                }
+                self.storage.lock(other.oid, LockMode::AccessExclusive)?;
+                self.require_owner_of_relation(&other)?;
+                let name = self.relation_label(&other)?;
+                self.notice(Error::notice(format!("truncate cascades to table {name}")));
+                tables.push(other.oid);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a table, its TOAST table and their indexes new, empty files.
+    pub fn new_files(&self, rel: &RelationDesc) -> Result<()> {
+        self.new_file_of(rel)?;
+        if rel.toast.is_valid() {
+            let toast = self.view.relation(rel.toast)?;
+            self.new_file_of(&toast)?;
+            self.new_index_files(toast.oid)?;
+        }
+        self.new_index_files(rel.oid)
+    }
+
+    fn new_index_files(&self, table: Oid) -> Result<()> {
+        for index in &self.view.relation(table)?.indexes {
+            self.new_file_of(&*self.view.relation(index.oid)?)?;
+            // The table's descriptor is read again: it has the index with its new file.
+            let table = self.view.relation(table)?;
+            if let Some(index) = table.indexes.iter().find(|i| i.oid == index.oid) {
+                self.storage.build_index(&table, index)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn new_file_of(&self, rel: &RelationDesc) -> Result<()> {
+        let old = rel.relfile;
+        let file = self.storage.new_file(old.tablespace, rel.persistence)?;
+        let mut class = self.class_row(rel.oid)?;
+        class
+            .set_oid("relfilenode", Oid(file.number))?
+            .set_i32("relpages", 0)?
+            .set_f32("reltuples", -1.0)?
+            .set_i32("relallvisible", 0)?
+            .set_i32("relallfrozen", 0)?;
+        self.rows.update(class)?;
+        self.storage.drop_at_commit(old, rel.persistence);
+        self.storage.create(&*self.view.relation(rel.oid)?)
+    }
+
+    fn restart_sequences(&self, table: Oid) -> Result<()> {
+        for d in depend::dependents_of(self.rows, ObjectAddress::relation(table))? {
+            if d.depender.class != oids::PG_CLASS {
+                continue;
+            }
+            let rel = self.view.relation(d.depender.object)?;
+            if rel.kind == RelKind::Sequence {
+                let seq = self.view.sequence(rel.oid)?;
+                self.new_file_of(&rel)?;
+                let fresh = self.view.relation(rel.oid)?;
+                self.storage.start_sequence(&fresh, seq.start, false)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,461 @@
+//! Transaction blocks: BEGIN, COMMIT, ROLLBACK, savepoints, and the transactions of statements
+//! outside of blocks.
+
+use super::Session;
+use base::settings::SettingValue;
+use base::{Error, Lsn, Result, SqlState, bail, err};
+use parser::ast::{IsolationLevel, Stmt, TransactionMode, TransactionStmt};
+use std::sync::Arc;
+use txn::{CommitData, Isolation, SubId};
+
+/// What ReadyForQuery says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TransactionStatus {
+    /// No block is open.
+    Idle,
+    /// A block is open.
+    InBlock,
+    /// A block is open and failed.
+    Failed,
+}
+
+impl TransactionStatus {
+    /// Its letter in the protocol.
+    pub fn as_u8(self) -> u8 {
+        match self {
+            TransactionStatus::Idle => b'I',
+            TransactionStatus::InBlock => b'T',
+            TransactionStatus::Failed => b'E',
+        }
+    }
+}
+
+struct Savepoint {
+    name: String,
+    sub: SubId,
+}
+
+/// Where the session is with its transaction.
+#[derive(Default)]
+pub struct Block {
+    /// BEGIN was said.
+    open: bool,
+    failed: bool,
+    /// Several statements in one query string make one transaction.
+    implicit: bool,
+    savepoints: Vec<Savepoint>,
+}
+
+fn isolation_of(level: IsolationLevel) -> Isolation {
+    match level {
+        IsolationLevel::ReadUncommitted => Isolation::ReadUncommitted,
+        IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
+        IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
+        IsolationLevel::Serializable => Isolation::Serializable,
+    }
+}
+
+fn isolation_named(name: &str) -> Isolation {
+    match name {
+        "read uncommitted" => Isolation::ReadUncommitted,
+        "repeatable read" => Isolation::RepeatableRead,
+        "serializable" => Isolation::Serializable,
+        _ => Isolation::ReadCommitted,
+    }
+}
+
+fn no_transaction() -> Error {
+    Error::with_severity(
+        base::Severity::Warning,
+        SqlState::NO_ACTIVE_SQL_TRANSACTION,
+        "there is no transaction in progress",
+    )
+}
+
+impl Session {
+    /// What ReadyForQuery says.
+    pub fn status(&self) -> TransactionStatus {
+        match (self.block.open, self.block.failed) {
+            (_, true) => TransactionStatus::Failed,
+            (true, _) => TransactionStatus::InBlock,
+            _ => TransactionStatus::Idle,
+        }
+    }
+
+    /// True inside a block, explicit or made by a query string of several statements.
+    pub(crate) fn in_block(&self) -> bool {
+        self.block.open || self.block.implicit
+    }
+
+    /// Fails for statements that cannot be rolled back.
+    pub(crate) fn prevent_in_block(&self, what: &str) -> Result<()> {
+        if self.in_block() {
+            bail!(ACTIVE_SQL_TRANSACTION, "{what} cannot run inside a transaction block");
+        }
+        Ok(())
+    }
+
+    /// Fails for statements that make sense in a block only.
+    pub(crate) fn require_block(&self, what: &str) -> Result<()> {
+        if !self.in_block() {
+            bail!(NO_ACTIVE_SQL_TRANSACTION, "{what} can only be used in transaction blocks");
+        }
+        Ok(())
+    }
+
+    /// Several statements come together: until COMMIT they are one transaction.
+    pub(crate) fn begin_implicit(&mut self) {
+        if !self.block.open {
+            self.block.implicit = true;
+        }
+    }
+
+    /// Opens a transaction unless one is open.
+    pub(crate) fn ensure_transaction(&mut self) -> Result<()> {
+        if self.core.txn_if_any().is_some() {
+            return Ok(());
+        }
+        let (isolation, read_only, deferrable) = {
+            let s = self.core.settings.lock();
+            (
+                s.str("default_transaction_isolation").to_string(),
+                s.bool("default_transaction_read_only"),
+                s.bool("default_transaction_deferrable"),
+            )
+        };
+        let mgr = &self.core.database.storage().txn;
+        let txn = mgr.begin(&self.core.backend, isolation_named(&isolation));
+        self.core.set_txn(Some(txn));
+        let mut s = self.core.settings.lock();
+        s.begin_level();
+        let text = SettingValue::Text(Arc::from(isolation.as_str()));
+        s.set_internal("transaction_isolation", text, true);
+        s.set_internal("transaction_read_only", SettingValue::Bool(read_only), true);
+        s.set_internal("transaction_deferrable", SettingValue::Bool(deferrable), true);
+        drop(s);
+        let now = os::clock::now_micros();
+        self.place.update(|info| info.xact_start = now);
+        Ok(())
+    }
+
+    /// In a failed block only its end is possible.
+    pub(crate) fn check_not_failed(&self, stmt: &Stmt) -> Result<()> {
+        if !self.block.failed {
+            return Ok(());
+        }
+        let ends = matches!(
+            stmt,
+            Stmt::Transaction(
+                TransactionStmt::Commit { .. }
+                    | TransactionStmt::Rollback { .. }
+                    | TransactionStmt::RollbackTo(_)
+                    | TransactionStmt::Prepare(_)
+            )
+        );
+        if ends {
+            return Ok(());
+        }
+        Err(err!(
+            IN_FAILED_SQL_TRANSACTION,
+            "current transaction is aborted, commands ignored until end of transaction block"
+        ))
+    }
+
+    /// After a statement that went well: outside of blocks its transaction is committed.
+    pub(crate) fn end_statement(&mut self) -> Result<()> {
+        if let Some(txn) = self.core.txn_if_any() {
+            txn.increment_command()?;
+        }
+        if self.in_block() { Ok(()) } else { self.commit_transaction() }
+    }
+
+    /// At the end of a query string: its implicit block is over.
+    pub(crate) fn end_implicit(&mut self) -> Result<()> {
+        self.block.implicit = false;
+        if self.block.open || self.core.txn_if_any().is_none() {
+            return Ok(());
+        }
+        self.commit_transaction()
+    }
+
+    /// After a statement that failed: its transaction is rolled back, or its block waits for
+    /// the end.
+    pub(crate) fn fail_statement(&mut self) {
+        self.portals.retain(|_, p| p.is_held());
+        self.core.overlay.forget_entries();
+        if self.block.open {
+            self.block.failed = true;
+            // What the block holds is let go at once; savepoints keep what is before them.
+            if self.block.savepoints.is_empty() {
+                let _ = self.abort_work();
+            }
+        } else {
+            self.block = Block::default();
+            let _ = self.rollback_all();
+        }
+    }
+
+    /// Commits the open transaction.
+    pub(crate) fn commit_transaction(&mut self) -> Result<()> {
+        let Some(txn) = self.core.txn_if_any() else {
+            self.block = Block::default();
+            return Ok(());
+        };
+        self.portals.retain(|_, p| p.is_held());
+        while txn.depth() > 0 {
+            self.commit_sub(&txn)?;
+        }
+        let changes = self.core.overlay.changes();
+        let concerned = match changes.is_empty() {
+            true => Vec::new(),
+            false => self.core.database.concerned(self.core.state.oid, &changes),
+        };
+        let dropped = self.core.files.lock().to_drop();
+        let asynchronous = self.core.settings.lock().str("synchronous_commit") == "off";
+        let data = CommitData { asynchronous, dropped, ..CommitData::default() };
+        for cache in &concerned {
+            cache.begin(&changes);
+        }
+        let pool = &self.core.database.storage().pool;
+        let files = &self.core.files;
+        let committed = txn.commit(data, &mut |_| {
+            for cache in &concerned {
+                cache.end();
+            }
+            files.lock().committed(pool)
+        });
+        self.block = Block::default();
+        self.core.set_txn(None);
+        self.core.overlay.reset();
+        self.core.settings.lock().commit_level();
+        self.place.update(|info| info.xact_start = 0);
+        match committed {
+            Ok(gate) => {
+                self.gate = self.gate.max(gate);
+                Ok(())
+            }
+            Err(e) => {
+                let _ = self.core.files.lock().aborted(pool);
+                Err(e)
+            }
+        }
+    }
+
+    /// Rolls the open transaction back, but the block stays.
+    fn abort_work(&mut self) -> Result<()> {
+        let Some(txn) = self.core.txn_if_any() else { return Ok(()) };
+        let result = txn.abort();
+        let pool = &self.core.database.storage().pool;
+        let files = self.core.files.lock().aborted(pool);
+        self.core.set_txn(None);
+        self.core.overlay.reset();
+        let mut settings = self.core.settings.lock();
+        while settings.depth() > 0 {
+            settings.abort_level();
+        }
+        drop(settings);
+        self.place.update(|info| info.xact_start = 0);
+        result.and(files)
+    }
+
+    /// Rolls everything back and closes the block.
+    pub(crate) fn rollback_all(&mut self) -> Result<()> {
+        self.block = Block::default();
+        self.portals.retain(|_, p| p.is_held());
+        self.abort_work()
+    }
+
+    /// BEGIN, COMMIT and the like; gives the command tag.
+    pub(crate) fn transaction_stmt(&mut self, stmt: &TransactionStmt) -> Result<&'static str> {
+        match stmt {
+            TransactionStmt::Begin { modes } | TransactionStmt::Start { modes } => {
+                self.begin_block(modes)?;
+                let started = matches!(stmt, TransactionStmt::Start { .. });
+                Ok(if started { "START TRANSACTION" } else { "BEGIN" })
+            }
+            TransactionStmt::Commit { chain } => self.commit_block(*chain),
+            TransactionStmt::Rollback { chain } => self.rollback_block(*chain),
+            TransactionStmt::Savepoint(name) => {
+                self.require_block("SAVEPOINT")?;
+                self.savepoint(name)?;
+                Ok("SAVEPOINT")
+            }
+            TransactionStmt::Release(name) => {
+                self.require_block("RELEASE SAVEPOINT")?;
+                self.release(name)?;
+                Ok("RELEASE")
+            }
+            TransactionStmt::RollbackTo(name) => {
+                self.require_block("ROLLBACK TO SAVEPOINT")?;
+                self.rollback_to(name)?;
+                Ok("ROLLBACK")
+            }
+            TransactionStmt::Prepare(_)
+            | TransactionStmt::CommitPrepared(_)
+            | TransactionStmt::RollbackPrepared(_) => Err(Error::unsupported("two-phase commit")),
+        }
+    }
+
+    fn begin_block(&mut self, modes: &[TransactionMode]) -> Result<()> {
+        if self.block.open {
+            self.core.notice(Error::with_severity(
+                base::Severity::Warning,
+                SqlState::ACTIVE_SQL_TRANSACTION,
+                "there is already a transaction in progress",
+            ));
+        }
+        self.ensure_transaction()?;
+        self.block.open = true;
+        self.block.implicit = false;
+        self.set_modes(modes)
+    }
+
+    /// SET TRANSACTION, and the modes of BEGIN.
+    pub(crate) fn set_modes(&mut self, modes: &[TransactionMode]) -> Result<()> {
+        let txn = self.core.txn()?;
+        for mode in modes {
+            match mode {
+                TransactionMode::Isolation(level) => {
+                    let isolation = isolation_of(*level);
+                    if txn.has_kept_snapshot() && isolation != txn.isolation() {
+                        bail!(
+                            ACTIVE_SQL_TRANSACTION,
+                            "SET TRANSACTION ISOLATION LEVEL must be called before any query"
+                        );
+                    }
+                    txn.set_isolation(isolation);
+                    let text = SettingValue::Text(Arc::from(level.as_str()));
+                    let mut s = self.core.settings.lock();
+                    s.set_internal("transaction_isolation", text, true);
+                }
+                TransactionMode::ReadOnly(read_only) => {
+                    let mut s = self.core.settings.lock();
+                    let value = SettingValue::Bool(*read_only);
+                    s.set_internal("transaction_read_only", value, true);
+                }
+                TransactionMode::Deferrable(yes) => {
+                    let mut s = self.core.settings.lock();
+                    s.set_internal("transaction_deferrable", SettingValue::Bool(*yes), true);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The modes to begin the chained transaction with.
+    fn modes_to_chain(&self) -> Vec<TransactionMode> {
+        let s = self.core.settings.lock();
+        let level = match s.str("transaction_isolation") {
+            "read uncommitted" => IsolationLevel::ReadUncommitted,
+            "repeatable read" => IsolationLevel::RepeatableRead,
+            "serializable" => IsolationLevel::Serializable,
+            _ => IsolationLevel::ReadCommitted,
+        };
+        vec![
+            TransactionMode::Isolation(level),
+            TransactionMode::ReadOnly(s.bool("transaction_read_only")),
+            TransactionMode::Deferrable(s.bool("transaction_deferrable")),
+        ]
+    }
+
+    fn commit_block(&mut self, chain: bool) -> Result<&'static str> {
+        if chain {
+            self.require_block("COMMIT AND CHAIN")?;
+        }
+        let modes = if chain { self.modes_to_chain() } else { Vec::new() };
+        if self.block.failed {
+            self.rollback_all()?;
+            if chain {
+                self.begin_block(&modes)?;
+            }
+            return Ok("ROLLBACK");
+        }
+        if !self.block.open {
+            self.core.notice(no_transaction());
+        }
+        if let Err(e) = self.commit_transaction() {
+            let _ = self.rollback_all();
+            return Err(e);
+        }
+        if chain {
+            self.begin_block(&modes)?;
+        }
+        Ok("COMMIT")
+    }
+
+    fn rollback_block(&mut self, chain: bool) -> Result<&'static str> {
+        if chain {
+            self.require_block("ROLLBACK AND CHAIN")?;
+        }
+        let modes = if chain { self.modes_to_chain() } else { Vec::new() };
+        if !self.block.open {
+            self.core.notice(no_transaction());
+        }
+        self.rollback_all()?;
+        if chain {
+            self.begin_block(&modes)?;
+        }
+        Ok("ROLLBACK")
+    }
+
+    fn savepoint(&mut self, name: &str) -> Result<()> {
+        self.ensure_transaction()?;
+        let sub = self.core.txn()?.push_sub();
+        self.core.settings.lock().begin_level();
+        self.block.savepoints.push(Savepoint { name: name.to_string(), sub });
+        Ok(())
+    }
+
+    fn find_savepoint(&self, name: &str) -> Result<usize> {
+        self.block
+            .savepoints
+            .iter()
+            .rposition(|s| s.name == name)
+            .ok_or_else(|| err!(S_E_INVALID_SPECIFICATION, "savepoint \"{name}\" does not exist"))
+    }
+
+    fn commit_sub(&mut self, txn: &txn::Txn) -> Result<()> {
+        let from = txn.current_sub();
+        txn.commit_sub()?;
+        self.core.files.lock().sub_committed(from, txn.current_sub());
+        self.core.settings.lock().commit_level();
+        Ok(())
+    }
+
+    fn abort_sub(&mut self, txn: &txn::Txn) -> Result<()> {
+        let sub = txn.current_sub();
+        txn.abort_sub()?;
+        let pool = &self.core.database.storage().pool;
+        self.core.files.lock().sub_aborted(pool, sub)?;
+        self.core.settings.lock().abort_level();
+        self.core.overlay.forget_entries();
+        Ok(())
+    }
+
+    fn release(&mut self, name: &str) -> Result<()> {
+        let at = self.find_savepoint(name)?;
+        let txn = self.core.txn()?;
+        while self.block.savepoints.len() > at {
+            self.commit_sub(&txn)?;
+            self.block.savepoints.pop();
+        }
+        Ok(())
+    }
+
+    fn rollback_to(&mut self, name: &str) -> Result<()> {
+        let at = self.find_savepoint(name)?;
+        let txn = self.core.txn()?;
+        while self.block.savepoints.len() > at {
+            self.abort_sub(&txn)?;
+            self.block.savepoints.pop();
+        }
+        self.block.failed = false;
+        self.portals.retain(|_, p| p.is_held());
+        self.savepoint(name)
+    }
+
+    /// The position of the newest commit of the session that a reply has to wait for.
+    pub(crate) fn raise_gate(&mut self, gate: Lsn) {
+        self.gate = self.gate.max(gate);
+    }
+}

@@ -1,0 +1,322 @@
+//! What a session's statements share with the functions they call.
+
+use super::SessionOptions;
+use crate::Database;
+use crate::database::{DatabaseState, OidGenerator, PendingFiles};
+use crate::settings::{Defaults, SessionSettings, Source, split_list};
+use base::{Error, Oid, Result, bail, err};
+use catalog::{CachedSource, CatalogView, HeapStore, Overlay, ViewContext, oids};
+use os::sync::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+use txn::{Backend, Interrupts, Isolation, Txn};
+
+/// Whose rights count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Users {
+    /// Who connected.
+    pub authenticated: Oid,
+    /// SET SESSION AUTHORIZATION
+    pub session: Oid,
+    /// SET ROLE
+    pub current: Oid,
+}
+
+/// Values of a sequence that the session has taken and not yet given out.
+#[derive(Clone, Copy, Debug)]
+pub struct SequenceCache {
+    /// The last value given out: `currval`.
+    pub last: i64,
+    /// The last of those taken.
+    pub cached: i64,
+    /// Their distance.
+    pub increment: i64,
+    /// The files they were taken from: after a restart of the sequence they do not count.
+    pub file: u32,
+}
+
+/// What names mean, and when that was found out.
+struct Context {
+    settings: u64,
+    generation: u64,
+    users: Users,
+    temp: Option<Oid>,
+    context: ViewContext,
+}
+
+/// What a session's statements share with the functions they call.
+pub struct SessionCore {
+    /// The server.
+    pub database: Arc<Database>,
+    /// The database.
+    pub state: Arc<DatabaseState>,
+    /// Its name.
+    pub database_name: Arc<str>,
+    /// The session's place among transactions.
+    pub backend: Arc<Backend>,
+    /// Rows of system tables.
+    pub store: Arc<HeapStore>,
+    /// Its own uncommitted changes of them.
+    pub overlay: Arc<Overlay>,
+    /// Descriptors.
+    pub source: Arc<CachedSource>,
+    /// Settings.
+    pub settings: Mutex<SessionSettings>,
+    /// Files that come and go with the transaction.
+    pub files: Mutex<PendingFiles>,
+    /// Sequences used, by OID, and the last one.
+    pub sequences: Mutex<(HashMap<Oid, SequenceCache>, Option<Oid>)>,
+    txn: Mutex<Option<Arc<Txn>>>,
+    users: Mutex<Users>,
+    notices: Mutex<Vec<Error>>,
+    temp_namespace: Mutex<Option<Oid>>,
+    context: Mutex<Option<Context>>,
+}
+
+impl SessionCore {
+    pub(super) fn connect(
+        database: &Arc<Database>,
+        options: &SessionOptions,
+        pid: i32,
+        interrupts: Arc<Interrupts>,
+    ) -> Result<SessionCore> {
+        // The database is looked up in shared tables, for which any database's state serves.
+        let any = database.database_state(oids::TEMPLATE1);
+        let backend = database.storage().txn.register(pid, oids::TEMPLATE1, interrupts)?;
+        let (store, overlay, source) = rows_of(&any, database, oids::TEMPLATE1);
+        let txn = database.storage().txn.begin(&backend, Isolation::ReadCommitted);
+        store.set_txn(Some(txn.clone()));
+        let view = CatalogView::new(source, ViewContext::default());
+        let found = find_start(&view, options);
+        store.set_txn(None);
+        drop((overlay, view));
+        txn.abort()?;
+        let (about, role, defaults) = found?;
+        let defaults = with_stored(database, defaults)?;
+        backend.set_database(about.oid);
+        let state = database.database_state(about.oid);
+        let (store, overlay, source) = rows_of(&state, database, about.tablespace);
+        let users = Users { authenticated: role, session: role, current: role };
+        Ok(SessionCore {
+            database: database.clone(),
+            state,
+            database_name: about.name.clone(),
+            backend,
+            store,
+            overlay,
+            source,
+            settings: Mutex::new(SessionSettings::new(defaults)),
+            files: Mutex::default(),
+            sequences: Mutex::default(),
+            txn: Mutex::new(None),
+            users: Mutex::new(users),
+            notices: Mutex::default(),
+            temp_namespace: Mutex::new(None),
+            context: Mutex::new(None),
+        })
+    }
+
+    /// The open transaction.
+    pub fn txn(&self) -> Result<Arc<Txn>> {
+        self.txn.lock().clone().ok_or_else(|| Error::internal("there is no transaction"))
+    }
+
+    /// The open transaction, if there is one.
+    pub fn txn_if_any(&self) -> Option<Arc<Txn>> {
+        self.txn.lock().clone()
+    }
+
+    pub(super) fn set_txn(&self, txn: Option<Arc<Txn>>) {
+        self.store.set_txn(txn.clone());
+        *self.txn.lock() = txn;
+    }
+
+    /// Whose rights count.
+    pub fn users(&self) -> Users {
+        *self.users.lock()
+    }
+
+    /// Changes whose rights count.
+    pub fn set_users(&self, users: Users) {
+        *self.users.lock() = users;
+    }
+
+    /// Something to tell the client.
+    pub fn notice(&self, notice: Error) {
+        self.notices.lock().push(notice);
+    }
+
+    pub(super) fn take_notices(&self) -> Vec<Error> {
+        std::mem::take(&mut *self.notices.lock())
+    }
+
+    /// True if the current user is a superuser.
+    pub fn is_superuser(&self) -> bool {
+        let user = self.users().current;
+        if user == oids::SUPERUSER {
+            return true;
+        }
+        let had = self.txn_if_any();
+        let view = CatalogView::new(self.source.clone(), ViewContext::default());
+        match had {
+            Some(_) => view.role(user).is_ok_and(|r| r.superuser),
+            None => self.in_transaction(|| view.role(user)).is_ok_and(|r| r.superuser),
+        }
+    }
+
+    /// Reads the catalogs when no transaction is open.
+    pub fn in_transaction<T>(&self, f: impl FnOnce() -> Result<T>) -> Result<T> {
+        if self.txn_if_any().is_some() {
+            return f();
+        }
+        let txn = self.database.storage().txn.begin(&self.backend, Isolation::ReadCommitted);
+        self.set_txn(Some(txn.clone()));
+        let result = f();
+        self.set_txn(None);
+        txn.abort()?;
+        result
+    }
+
+    /// The session's temporary schema, if it has one.
+    pub fn temp_namespace(&self) -> Option<Oid> {
+        *self.temp_namespace.lock()
+    }
+
+    /// Sets the temporary schema.
+    pub fn set_temp_namespace(&self, oid: Option<Oid>) {
+        *self.temp_namespace.lock() = oid;
+    }
+
+    /// The catalog as a statement sees it now.
+    pub fn view(&self) -> Result<CatalogView> {
+        Ok(CatalogView::new(self.source.clone(), self.view_context()?))
+    }
+
+    fn view_context(&self) -> Result<ViewContext> {
+        use catalog::Source as _;
+        let (settings, path) = {
+            let s = self.settings.lock();
+            (s.version(), s.str("search_path").to_string())
+        };
+        let (users, temp) = (self.users(), self.temp_namespace());
+        let generation = self.source.generation();
+        if let Some(c) = &*self.context.lock()
+            && c.settings == settings
+            && c.generation == generation
+            && c.users == users
+            && c.temp == temp
+        {
+            return Ok(c.context.clone());
+        }
+        let context = self.resolve_path(&path, users, temp)?;
+        let kept = Context { settings, generation, users, temp, context: context.clone() };
+        *self.context.lock() = Some(kept);
+        Ok(context)
+    }
+
+    /// The schemas of `search_path` that exist; `pg_catalog` and the temporary schema come first
+    /// unless they are named.
+    fn resolve_path(&self, path: &str, users: Users, temp: Option<Oid>) -> Result<ViewContext> {
+        let view = CatalogView::new(self.source.clone(), ViewContext::default());
+        let mut named = Vec::new();
+        for name in split_list(path).unwrap_or_default() {
+            let found = match name.as_str() {
+                "$user" => match view.find_role(users.current)? {
+                    Some(role) => view.namespace_named(&role.name)?.map(|n| n.oid),
+                    None => None,
+                },
+                "pg_temp" => temp,
+                name => view.namespace_named(name)?.map(|n| n.oid),
+            };
+            if let Some(oid) = found
+                && !named.contains(&oid)
+            {
+                named.push(oid);
+            }
+        }
+        let creation_namespace = named.first().copied();
+        let mut search_path = Vec::new();
+        if let Some(temp) = temp
+            && !named.contains(&temp)
+        {
+            search_path.push(temp);
+        }
+        if !named.contains(&oids::PG_CATALOG) {
+            search_path.push(oids::PG_CATALOG);
+        }
+        search_path.extend(named);
+        Ok(ViewContext {
+            database: self.state.oid,
+            database_name: self.database_name.clone(),
+            user: users.current,
+            search_path,
+            temp_namespace: temp,
+            creation_namespace,
+        })
+    }
+}
+
+type RowsOf = (Arc<HeapStore>, Arc<Overlay>, Arc<CachedSource>);
+
+fn rows_of(state: &Arc<DatabaseState>, database: &Arc<Database>, tablespace: Oid) -> RowsOf {
+    let overlay: Arc<Overlay> = Arc::default();
+    let oids: Arc<OidGenerator> = database.oids.clone();
+    let store = Arc::new(HeapStore::new(state.tables.clone(), oids, overlay.clone()));
+    let source = Arc::new(CachedSource {
+        rows: store.clone(),
+        shared: state.cache.clone(),
+        overlay: overlay.clone(),
+        database: state.oid,
+        tablespace,
+    });
+    (store, overlay, source)
+}
+
+type Start = (Arc<catalog::DatabaseDesc>, Oid, Vec<(Source, Vec<String>)>);
+
+/// The database, the role, and what ALTER DATABASE and ALTER ROLE have set for them.
+fn find_start(view: &CatalogView, options: &SessionOptions) -> Result<Start> {
+    let role = view.role_named(&options.user)?.ok_or_else(|| {
+        err!(INVALID_AUTHORIZATION_SPECIFICATION, "role \"{}\" does not exist", options.user)
+    })?;
+    if !role.can_login {
+        bail!(
+            INVALID_AUTHORIZATION_SPECIFICATION,
+            "role \"{}\" is not permitted to log in",
+            options.user
+        );
+    }
+    let name = match options.database.as_str() {
+        "" => options.user.as_str(),
+        name => name,
+    };
+    let about = view
+        .database_named(name)?
+        .ok_or_else(|| err!(INVALID_CATALOG_NAME, "database \"{name}\" does not exist"))?;
+    if !about.allow_connections {
+        bail!(
+            OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "database \"{name}\" is not currently accepting connections"
+        );
+    }
+    Ok((about, role.oid, Vec::new()))
+}
+
+fn with_stored(
+    database: &Arc<Database>,
+    stored: Vec<(Source, Vec<String>)>,
+) -> Result<Arc<Defaults>> {
+    let defaults = database.defaults();
+    if stored.is_empty() {
+        return Ok(defaults);
+    }
+    let mut own = (*defaults).clone();
+    for (source, items) in stored {
+        for item in items {
+            if let Some((name, value)) = item.split_once('=') {
+                own.set(name, value, source)?;
+            }
+        }
+    }
+    Ok(Arc::new(own))
+}

@@ -1,0 +1,148 @@
+//! A statement's surroundings as functions see them.
+
+use super::Session;
+use super::core::SessionCore;
+use super::lookup::ViewLookup;
+use crate::settings::SessionSettings;
+use base::{Error, Oid, Result};
+use catalog::CatalogView;
+use functions::{CallInfo, CatalogLookup, FnEnv};
+use std::cell::Cell;
+use std::sync::Arc;
+use types::Datum;
+use types::io::{ByteaOutput, DateOrder, DateStyle, Format, IntervalStyle};
+
+/// Microseconds from 1970 to 2000.
+pub const EPOCH_SHIFT: i64 = 946_684_800_000_000;
+
+/// A statement's surroundings. Lives as long as the call that runs the statement.
+pub struct StatementEnv<'a> {
+    /// The session.
+    pub core: &'a Arc<SessionCore>,
+    /// The catalog as the statement sees it.
+    pub view: CatalogView,
+    lookup: ViewLookup,
+    format: Format,
+    random: &'a Cell<[u64; 2]>,
+    statement_micros: i64,
+    transaction_micros: i64,
+}
+
+/// The settings that change the form of values.
+pub fn format_of(s: &SessionSettings) -> Format {
+    let (style, order) = s.str("DateStyle").split_once(", ").unwrap_or(("ISO", "MDY"));
+    let zone = s.str("TimeZone");
+    Format {
+        date_style: match style {
+            "SQL" => DateStyle::Sql,
+            "Postgres" => DateStyle::Postgres,
+            "German" => DateStyle::German,
+            _ => DateStyle::Iso,
+        },
+        date_order: match order {
+            "DMY" => DateOrder::Dmy,
+            "YMD" => DateOrder::Ymd,
+            _ => DateOrder::Mdy,
+        },
+        interval_style: match s.str("IntervalStyle") {
+            "postgres_verbose" => IntervalStyle::PostgresVerbose,
+            "sql_standard" => IntervalStyle::SqlStandard,
+            "iso_8601" => IntervalStyle::Iso8601,
+            _ => IntervalStyle::Postgres,
+        },
+        extra_float_digits: s.i64("extra_float_digits") as i32,
+        bytea_output: match s.str("bytea_output") {
+            "escape" => ByteaOutput::Escape,
+            _ => ByteaOutput::Hex,
+        },
+        timezone: types::datetime::TimeZone::by_name(zone)
+            .unwrap_or_else(types::datetime::TimeZone::utc),
+    }
+}
+
+impl Session {
+    /// The surroundings of the statement that runs now.
+    pub(crate) fn env(&self) -> Result<StatementEnv<'_>> {
+        let view = self.core.view()?;
+        let format = format_of(&self.core.settings.lock());
+        let transaction = self.core.txn_if_any().map(|t| t.start_micros());
+        Ok(StatementEnv {
+            core: &self.core,
+            lookup: ViewLookup { view: view.clone() },
+            view,
+            format,
+            random: &self.random,
+            statement_micros: self.statement_micros,
+            transaction_micros: transaction.unwrap_or(self.statement_micros),
+        })
+    }
+}
+
+impl FnEnv for StatementEnv<'_> {
+    fn format(&self) -> &Format {
+        &self.format
+    }
+
+    fn catalog(&self) -> &dyn CatalogLookup {
+        &self.lookup
+    }
+
+    fn setting(&self, name: &str) -> Option<String> {
+        self.core.settings.lock().show(name)
+    }
+
+    fn transaction_timestamp(&self) -> i64 {
+        self.transaction_micros - EPOCH_SHIFT
+    }
+
+    fn statement_timestamp(&self) -> i64 {
+        self.statement_micros - EPOCH_SHIFT
+    }
+
+    fn clock_timestamp(&self) -> i64 {
+        os::clock::now_micros() - EPOCH_SHIFT
+    }
+
+    fn current_user(&self) -> Oid {
+        self.core.users().current
+    }
+
+    fn session_user(&self) -> Oid {
+        self.core.users().session
+    }
+
+    fn database(&self) -> Oid {
+        self.core.state.oid
+    }
+
+    fn search_path(&self, implicit: bool) -> Vec<Oid> {
+        let context = self.view.context();
+        if implicit {
+            return context.search_path.clone();
+        }
+        let hidden = |oid: &&Oid| {
+            **oid != catalog::oids::PG_CATALOG && Some(**oid) != context.temp_namespace
+        };
+        context.search_path.iter().filter(hidden).copied().collect()
+    }
+
+    fn random_state(&self) -> &Cell<[u64; 2]> {
+        self.random
+    }
+
+    fn random_bytes(&self, out: &mut [u8]) {
+        os::random::fill(out);
+    }
+
+    fn check_interrupts(&self) -> Result<()> {
+        self.core.backend.interrupts().check_deadline()
+    }
+
+    fn notice(&self, notice: Error) {
+        self.core.notice(notice);
+    }
+
+    fn call_session_fn(&self, call: &CallInfo, args: &[Datum]) -> Option<Result<Datum>> {
+        crate::functions::call(self, call, args)
+    }
+}

@@ -1,0 +1,297 @@
+//! The extended protocol: parse, bind, describe, execute, close, sync.
+
+use super::prepared::{Portal, PortalState, Prepared};
+use super::simple::is_query;
+use super::{Session, TransactionStatus};
+use crate::sink::{ResultFormat, Sink};
+use base::{Error, Oid, Result, bail, err};
+use os::sync::Mutex;
+use std::sync::Arc;
+use types::Datum;
+
+/// A parameter's value as the client sent it.
+pub type RawParam<'a> = Option<&'a [u8]>;
+
+impl Session {
+    /// Runs a message's work; an error makes the session skip messages until Sync.
+    fn extended<T>(
+        &mut self,
+        text: Option<Arc<str>>,
+        work: impl FnOnce(&mut Session) -> Result<T>,
+    ) -> Result<T> {
+        if self.skipping {
+            return Err(Error::internal("a message before Sync was not skipped"));
+        }
+        let result = work(self);
+        result.map_err(|e| {
+            self.skipping = true;
+            self.fail_statement();
+            match text {
+                Some(text) => self.locate(e, &text),
+                None => e,
+            }
+        })
+    }
+
+    /// True after an error until Sync: messages are to be skipped.
+    pub fn is_skipping(&self) -> bool {
+        self.skipping
+    }
+
+    /// Parse.
+    pub fn parse(&mut self, name: &str, text: &str, types: &[Oid]) -> Result<()> {
+        self.statement_micros = os::clock::now_micros();
+        self.show_state(Some(text));
+        let shared: Arc<str> = Arc::from(text);
+        self.extended(Some(shared.clone()), |s| s.parse_message(name, shared, types))
+    }
+
+    fn parse_message(&mut self, name: &str, text: Arc<str>, types: &[Oid]) -> Result<()> {
+        if !name.is_empty() && self.prepared.contains_key(name) {
+            bail!(DUPLICATE_PSTATEMENT, "prepared statement \"{name}\" already exists");
+        }
+        let mut statements = parser::parse(&text)?;
+        if statements.len() > 1 {
+            bail!(SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement");
+        }
+        let stmt = statements.pop();
+        if let Some(stmt) = &stmt {
+            self.check_not_failed(&stmt.stmt)?;
+            self.ensure_transaction()?;
+        }
+        let analysed = self.analyse(stmt.as_ref(), types)?;
+        let prepared = Prepared {
+            name: name.to_string(),
+            text,
+            stmt,
+            analysed: Mutex::new(Arc::new(analysed)),
+            given_types: types.to_vec(),
+            generic: Mutex::new(None),
+            custom_plans: Default::default(),
+            from_sql: false,
+            prepared_at: os::clock::now_micros(),
+        };
+        self.prepared.insert(name.to_string(), Arc::new(prepared));
+        Ok(())
+    }
+
+    /// The prepared statement of this name.
+    pub(crate) fn find_prepared(&self, name: &str) -> Result<Arc<Prepared>> {
+        self.prepared.get(name).cloned().ok_or_else(|| match name {
+            "" => err!(INVALID_SQL_STATEMENT_NAME, "unnamed prepared statement does not exist"),
+            _ => err!(INVALID_SQL_STATEMENT_NAME, "prepared statement \"{name}\" does not exist"),
+        })
+    }
+
+    /// Bind. `formats` and `result_formats` are as in the message: none, one for all, or one
+    /// each; true is binary.
+    pub fn bind(
+        &mut self,
+        portal: &str,
+        statement: &str,
+        formats: &[bool],
+        params: &[RawParam<'_>],
+        result_formats: &[bool],
+    ) -> Result<()> {
+        self.extended(None, |s| s.bind_message(portal, statement, formats, params, result_formats))
+    }
+
+    fn bind_message(
+        &mut self,
+        portal: &str,
+        statement: &str,
+        formats: &[bool],
+        params: &[RawParam<'_>],
+        result_formats: &[bool],
+    ) -> Result<()> {
+        let prepared = self.find_prepared(statement)?;
+        if let Some(stmt) = &prepared.stmt {
+            self.check_not_failed(&stmt.stmt)?;
+            self.ensure_transaction()?;
+        }
+        let analysed = prepared.analysed.lock().clone();
+        if formats.len() > 1 && formats.len() != params.len() {
+            bail!(
+                PROTOCOL_VIOLATION,
+                "bind message has {} parameter formats but {} parameters",
+                formats.len(),
+                params.len()
+            );
+        }
+        if params.len() != analysed.params.len() {
+            bail!(
+                PROTOCOL_VIOLATION,
+                "bind message supplies {} parameters, but prepared statement \"{statement}\" \
+                 requires {}",
+                params.len(),
+                analysed.params.len()
+            );
+        }
+        if !portal.is_empty() && self.portals.contains_key(portal) {
+            bail!(DUPLICATE_CURSOR, "cursor \"{portal}\" already exists");
+        }
+        let values = match params.is_empty() {
+            true => Vec::new(),
+            false => self.read_params(&analysed.params, formats, params)?,
+        };
+        let format = |binary: &bool| match binary {
+            true => ResultFormat::Binary,
+            false => ResultFormat::Text,
+        };
+        let new = Portal {
+            name: portal.to_string(),
+            prepared,
+            params: values.into(),
+            formats: result_formats.iter().map(format).collect(),
+            snapshot: None,
+            state: PortalState::Ready,
+            position: 0,
+            is_cursor: false,
+            hold: false,
+            scroll: false,
+            created_at: os::clock::now_micros(),
+        };
+        self.portals.insert(portal.to_string(), new);
+        Ok(())
+    }
+
+    fn read_params(
+        &self,
+        types: &[Oid],
+        formats: &[bool],
+        params: &[RawParam<'_>],
+    ) -> Result<Vec<Datum>> {
+        use functions::FnEnv;
+        let env = self.env()?;
+        let io = env.io();
+        let mut values = Vec::with_capacity(params.len());
+        for (i, (param, type_oid)) in params.iter().zip(types).enumerate() {
+            let Some(bytes) = param else {
+                values.push(Datum::Null);
+                continue;
+            };
+            let binary = match formats.len() {
+                0 => false,
+                1 => formats[0],
+                _ => formats[i],
+            };
+            values.push(match binary {
+                true => types::io::receive(*type_oid, bytes, -1, &io)?,
+                false => {
+                    let text = std::str::from_utf8(bytes).map_err(|_| {
+                        err!(
+                            CHARACTER_NOT_IN_REPERTOIRE,
+                            "invalid byte sequence for encoding \"UTF8\""
+                        )
+                    })?;
+                    types::io::input(*type_oid, text, -1, &io)?
+                }
+            });
+        }
+        Ok(values)
+    }
+
+    /// Describe of a statement: its parameters' types; the sink gets the row description, or
+    /// none if it gives no rows (the caller then sends NoData).
+    pub fn describe_statement(&mut self, name: &str, sink: &mut dyn Sink) -> Result<Vec<Oid>> {
+        let prepared = self.extended(None, |s| s.find_prepared(name))?;
+        let analysed = prepared.analysed.lock().clone();
+        if !analysed.columns.is_empty() {
+            sink.row_description(&analysed.columns, &[])?;
+        }
+        Ok(analysed.params.clone())
+    }
+
+    /// True if the statement gives rows.
+    pub fn statement_has_rows(&self, name: &str) -> bool {
+        self.prepared.get(name).is_some_and(|p| !p.analysed.lock().columns.is_empty())
+    }
+
+    /// Describe of a portal: false if it gives no rows (the caller then sends NoData).
+    pub fn describe_portal(&mut self, name: &str, sink: &mut dyn Sink) -> Result<bool> {
+        self.extended(None, |s| {
+            let portal = s.find_portal(name)?;
+            let analysed = portal.prepared.analysed.lock().clone();
+            if analysed.columns.is_empty() {
+                return Ok(false);
+            }
+            let formats: Vec<ResultFormat> =
+                (0..analysed.columns.len()).map(|i| portal.format(i)).collect();
+            sink.row_description(&analysed.columns, &formats)?;
+            Ok(true)
+        })
+    }
+
+    fn find_portal(&self, name: &str) -> Result<&Portal> {
+        self.portals
+            .get(name)
+            .ok_or_else(|| err!(INVALID_CURSOR_NAME, "portal \"{name}\" does not exist"))
+    }
+
+    /// Execute: at most `max_rows` rows, 0 for all.
+    pub fn execute(&mut self, name: &str, max_rows: u64, sink: &mut dyn Sink) -> Result<()> {
+        let text = self.portals.get(name).map(|p| p.prepared.text.clone());
+        self.statement_micros = os::clock::now_micros();
+        self.show_state(Some(text.as_deref().unwrap_or("")));
+        self.start_statement_clock();
+        let result = self.extended(text, |s| s.execute_message(name, max_rows, sink));
+        self.interrupts().end_statement();
+        self.tell(sink);
+        result
+    }
+
+    fn execute_message(&mut self, name: &str, max_rows: u64, sink: &mut dyn Sink) -> Result<()> {
+        let portal = self.find_portal(name)?;
+        let (prepared, params) = (portal.prepared.clone(), portal.params.clone());
+        let Some(stmt) = &prepared.stmt else { return sink.empty_query() };
+        self.check_not_failed(&stmt.stmt)?;
+        self.check_interrupts()?;
+        if let parser::ast::Stmt::Transaction(t) = &stmt.stmt {
+            let tag = self.transaction_stmt(t)?;
+            self.portals.remove(name);
+            return sink.command_complete(tag);
+        }
+        self.ensure_transaction()?;
+        if is_query(&stmt.stmt) {
+            let Some(mut portal) = self.portals.remove(name) else { return Ok(()) };
+            let result = self.run_portal(&mut portal, max_rows, sink);
+            self.portals.insert(name.to_string(), portal);
+            result?;
+        } else {
+            let tag = self.utility(stmt, &prepared.text, &params, sink)?;
+            sink.command_complete(&tag)?;
+        }
+        if let Some(txn) = self.core.txn_if_any() {
+            txn.increment_command()?;
+        }
+        Ok(())
+    }
+
+    /// Close of a statement.
+    pub fn close_statement(&mut self, name: &str) {
+        self.prepared.remove(name);
+    }
+
+    /// Close of a portal.
+    pub fn close_portal(&mut self, name: &str) {
+        self.portals.remove(name);
+    }
+
+    /// Sync: outside of a block the transaction is committed; messages are no more skipped.
+    pub fn sync(&mut self, sink: &mut dyn Sink) -> Result<TransactionStatus> {
+        let failed = std::mem::take(&mut self.skipping);
+        let mut result = Ok(());
+        if !failed && !self.in_block() && self.core.txn_if_any().is_some() {
+            result = self.commit_transaction();
+            if result.is_err() {
+                self.fail_statement();
+            }
+        }
+        if !self.in_block() {
+            self.portals.remove("");
+        }
+        self.tell(sink);
+        self.show_state(None);
+        result.map(|()| self.status())
+    }
+}

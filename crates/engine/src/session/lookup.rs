@@ -1,0 +1,238 @@
+//! The catalogs as values' input and output functions ask for them.
+
+use crate::ddl::name::quote;
+use base::settings;
+use base::{Oid, Result, err};
+use catalog::{CatalogView, oids};
+use functions::CatalogLookup;
+use std::sync::Arc;
+use types::io::{TypeInfo, TypeLookup};
+use types::tuple::TupleDesc;
+
+/// Lookups through a view.
+pub struct ViewLookup {
+    /// The view.
+    pub view: CatalogView,
+}
+
+impl ViewLookup {
+    fn qualified(&self, namespace: Oid, name: &str, visible: bool) -> String {
+        if visible {
+            return quote(name);
+        }
+        match self.view.find_namespace(namespace) {
+            Ok(Some(n)) => format!("{}.{}", quote(&n.name), quote(name)),
+            _ => quote(name),
+        }
+    }
+
+    fn support(&self, type_oid: Oid, am: Oid, number: i16) -> Option<Oid> {
+        let class = self.view.default_opclass(type_oid, am).ok()??;
+        self.view.amproc(class.family, class.input_type, class.input_type, number).ok()?
+    }
+
+    fn reg_name(&self, reg_type: Oid, text: &str) -> Result<Option<Oid>> {
+        let name = parser::parse_name(text)?;
+        let (schema, last) = crate::ddl::name::split(&name);
+        let view = &self.view;
+        Ok(match reg_type {
+            oids::REGCLASS => view.relation_oid(schema, last)?,
+            oids::REGTYPE => {
+                let name = parser::parse_type_name(text)?;
+                return Ok(Some(crate::ddl::type_name::resolve(view, &name)?.oid));
+            }
+            oids::REGPROC => {
+                let found = view.procs_named(schema, last)?;
+                if found.len() > 1 {
+                    return Err(err!(
+                        AMBIGUOUS_FUNCTION,
+                        "more than one function named \"{text}\""
+                    ));
+                }
+                found.first().map(|p| p.oid)
+            }
+            oids::REGROLE => view.role_named(last)?.map(|r| r.oid),
+            oids::REGNAMESPACE => view.namespace_named(last)?.map(|n| n.oid),
+            oids::REGOPER => view.operators_named(schema, last)?.first().map(|o| o.oid),
+            _ => return self.reg_signature(reg_type, text),
+        })
+    }
+
+    /// `f(int)` and the like.
+    fn reg_signature(&self, reg_type: Oid, text: &str) -> Result<Option<Oid>> {
+        if reg_type != oids::REGPROCEDURE {
+            return Err(base::Error::unsupported("input of this type"));
+        }
+        let invalid = || err!(INVALID_TEXT_REPRESENTATION, "expected a left parenthesis");
+        let (name, args) = text.split_once('(').ok_or_else(invalid)?;
+        let name = parser::parse_name(name.trim())?;
+        let (schema, last) = crate::ddl::name::split(&name);
+        let mut types = Vec::new();
+        for arg in args.trim_end().trim_end_matches(')').split(',') {
+            if !arg.trim().is_empty() {
+                let t = parser::parse_type_name(arg.trim())?;
+                types.push(crate::ddl::type_name::resolve(&self.view, &t)?.oid);
+            }
+        }
+        let all = self.view.procs_named(schema, last)?;
+        Ok(all.iter().find(|p| p.arg_types == types).map(|p| p.oid))
+    }
+}
+
+impl TypeLookup for ViewLookup {
+    fn type_info(&self, oid: Oid) -> Option<Arc<TypeInfo>> {
+        if let Some(info) = functions::builtin_type_info(oid) {
+            return Some(Arc::new(info));
+        }
+        let t = self.view.find_type(oid).ok()??;
+        let (mut base, mut base_typmod) = (t.clone(), t.typmod);
+        while base.kind == b'd' {
+            base = self.view.find_type(base.base_type).ok()??;
+            if base_typmod < 0 {
+                base_typmod = base.typmod;
+            }
+        }
+        Some(Arc::new(TypeInfo {
+            oid,
+            name: t.name.clone(),
+            len: t.len,
+            byval: t.by_val,
+            align: catalog::builtin::align_bytes(t.align),
+            storage: t.storage,
+            phys: types::phys_type(base.oid, t.len, t.by_val),
+            typtype: t.kind,
+            category: t.category,
+            delim: t.delim,
+            elem: if t.is_array() { t.elem } else { Oid::INVALID },
+            array: t.array,
+            base: match t.kind {
+                b'd' => base.oid,
+                b'r' | b'm' => t.range_subtype,
+                _ => Oid::INVALID,
+            },
+            base_typmod,
+            relid: t.relation,
+            collation: t.collation,
+        }))
+    }
+
+    fn row_desc(&self, type_oid: Oid, _typmod: i32) -> Option<Arc<TupleDesc>> {
+        let t = self.view.find_type(type_oid).ok()??;
+        let rel = self.view.find_relation(t.relation).ok()??;
+        Some(rel.tuple.clone())
+    }
+
+    fn enum_label(&self, value: Oid) -> Option<String> {
+        let rows = self.view.source();
+        rows.enum_label(value).ok()?.map(|l| l.label.to_string())
+    }
+
+    fn enum_value(&self, type_oid: Oid, label: &str) -> Option<Oid> {
+        let labels = self.view.enum_labels(type_oid).ok()?;
+        labels.iter().find(|l| &*l.label == label).map(|l| l.oid)
+    }
+
+    fn reg_in(&self, reg_type: Oid, text: &str) -> Result<Oid> {
+        let what = match reg_type {
+            oids::REGCLASS => "relation",
+            oids::REGTYPE => "type",
+            oids::REGROLE => "role",
+            oids::REGNAMESPACE => "schema",
+            oids::REGOPER | oids::REGOPERATOR => "operator",
+            _ => "function",
+        };
+        let code = match reg_type {
+            oids::REGCLASS => base::SqlState::UNDEFINED_TABLE,
+            oids::REGNAMESPACE => base::SqlState::INVALID_SCHEMA_NAME,
+            oids::REGPROC | oids::REGPROCEDURE => base::SqlState::UNDEFINED_FUNCTION,
+            _ => base::SqlState::UNDEFINED_OBJECT,
+        };
+        self.reg_name(reg_type, text)?
+            .ok_or_else(|| base::Error::new(code, format!("{what} \"{text}\" does not exist")))
+    }
+
+    fn reg_out(&self, reg_type: Oid, oid: Oid) -> Option<String> {
+        let view = &self.view;
+        Some(match reg_type {
+            oids::REGCLASS => {
+                let rel = view.find_relation(oid).ok()??;
+                let visible = view.relation_is_visible(&rel).ok()?;
+                self.qualified(rel.namespace, &rel.name, visible)
+            }
+            oids::REGTYPE => {
+                view.find_type(oid).ok()??;
+                crate::describe::format_type(view, oid, -1)
+            }
+            oids::REGPROC => {
+                let p = view.find_proc(oid).ok()??;
+                let alone = view.procs_named(None, &p.name).ok()?.len() == 1;
+                self.qualified(p.namespace, &p.name, alone)
+            }
+            oids::REGPROCEDURE => {
+                let p = view.find_proc(oid).ok()??;
+                let visible = view.proc_is_visible(&p).ok()?;
+                let args: Vec<String> = p
+                    .arg_types
+                    .iter()
+                    .map(|t| crate::describe::format_type(view, *t, -1))
+                    .collect();
+                format!("{}({})", self.qualified(p.namespace, &p.name, visible), args.join(","))
+            }
+            oids::REGROLE => quote(&view.find_role(oid).ok()??.name),
+            oids::REGNAMESPACE => quote(&view.find_namespace(oid).ok()??.name),
+            oids::REGOPER | oids::REGOPERATOR => view.find_operator(oid).ok()??.name.to_string(),
+            _ => return None,
+        })
+    }
+
+    fn role_oid(&self, name: &str) -> Option<Oid> {
+        self.view.role_named(name).ok()?.map(|r| r.oid)
+    }
+
+    fn role_name(&self, oid: Oid) -> Option<String> {
+        self.view.find_role(oid).ok()?.map(|r| r.name.to_string())
+    }
+}
+
+impl CatalogLookup for ViewLookup {
+    fn types(&self) -> &dyn TypeLookup {
+        self
+    }
+
+    fn type_name(&self, oid: Oid) -> Option<String> {
+        self.view.find_type(oid).ok()??;
+        Some(crate::describe::format_type(&self.view, oid, -1))
+    }
+
+    fn proc_name(&self, oid: Oid) -> Option<String> {
+        Some(self.view.find_proc(oid).ok()??.name.to_string())
+    }
+
+    fn compare_proc(&self, type_oid: Oid) -> Option<Oid> {
+        self.support(type_oid, oids::BTREE_AM, 1)
+    }
+
+    fn hash_procs(&self, type_oid: Oid) -> Option<(Oid, Oid)> {
+        Some((self.support(type_oid, oids::HASH_AM, 1)?, self.support(type_oid, oids::HASH_AM, 2)?))
+    }
+
+    fn enum_values(&self, type_oid: Oid) -> Vec<(Oid, String)> {
+        let labels = self.view.enum_labels(type_oid);
+        let pairs =
+            |l: Arc<[catalog::EnumLabel]>| l.iter().map(|l| (l.oid, l.label.to_string())).collect();
+        labels.map(pairs).unwrap_or_default()
+    }
+
+    fn schema_name(&self, oid: Oid) -> Option<String> {
+        self.view.find_namespace(oid).ok()?.map(|n| n.name.to_string())
+    }
+
+    fn database_name(&self, oid: Oid) -> Option<String> {
+        self.view.find_database(oid).ok()?.map(|d| d.name.to_string())
+    }
+}
+
+/// The name of a setting as it is spelt in the list.
+pub fn setting_name(name: &str) -> String {
+    settings::find(name).map_or_else(|| name.to_string(), |d| d.name.to_string())
+}

@@ -1,0 +1,228 @@
+//! A session: one client's transactions, settings, prepared statements and portals.
+//!
+//! A statement that fails leaves the session usable: its transaction is rolled back, or its
+//! block waits for ROLLBACK. Replies that show what is not yet durable are gated: see
+//! [`Session::take_gate`].
+
+mod block;
+mod core;
+mod ddl_storage;
+mod env;
+mod extended;
+mod lookup;
+mod prepared;
+mod query;
+mod simple;
+mod utility;
+
+pub use block::TransactionStatus;
+pub use core::{SessionCore, Users};
+pub use env::StatementEnv;
+pub use prepared::{Portal, Prepared};
+
+use crate::activity::{Place, SessionInfo, SessionState};
+use crate::settings::{Actor, SessionSettings};
+use crate::{Database, sink::Sink};
+use base::settings::SettingValue;
+use base::{Error, Lsn, Result, bail};
+use block::Block;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::Arc;
+use txn::Interrupts;
+
+/// Who connects to what.
+#[derive(Clone, Debug, Default)]
+pub struct SessionOptions {
+    /// The database's name.
+    pub database: String,
+    /// The role's name. It was authenticated by the caller.
+    pub user: String,
+    /// Settings of the start-up packet.
+    pub settings: Vec<(String, String)>,
+    /// Address of the client, if it came by network.
+    pub client_addr: Option<String>,
+    /// Its port there.
+    pub client_port: Option<i32>,
+}
+
+/// One client's session.
+pub struct Session {
+    pub(crate) core: Arc<SessionCore>,
+    pub(crate) place: Place,
+    pub(crate) block: Block,
+    pub(crate) prepared: HashMap<String, Arc<Prepared>>,
+    pub(crate) portals: HashMap<String, Portal>,
+    pub(crate) random: Cell<[u64; 2]>,
+    /// What the next reply has to wait for.
+    pub(crate) gate: Lsn,
+    /// Start of the statement, in microseconds since 1970.
+    pub(crate) statement_micros: i64,
+    /// An extended-protocol error: messages are skipped until Sync.
+    pub(crate) skipping: bool,
+}
+
+impl Session {
+    /// Connects a role to a database.
+    pub fn new(database: &Arc<Database>, options: &SessionOptions) -> Result<Session> {
+        let pid = database.activity().new_pid();
+        let interrupts = Arc::new(Interrupts::new());
+        let core = SessionCore::connect(database, options, pid, interrupts.clone())?;
+        let core = Arc::new(core);
+        let info = SessionInfo {
+            pid,
+            database: core.state.oid,
+            user: core.users().session,
+            client_addr: options.client_addr.clone(),
+            client_port: options.client_port,
+            backend_start: os::clock::now_micros(),
+            state_change: os::clock::now_micros(),
+            ..SessionInfo::default()
+        };
+        let place = database.activity().enter(info, interrupts);
+        let mut session = Session {
+            core,
+            place,
+            block: Block::default(),
+            prepared: HashMap::new(),
+            portals: HashMap::new(),
+            random: Cell::new([os::random::u64(), os::random::u64()]),
+            gate: Lsn::INVALID,
+            statement_micros: os::clock::now_micros(),
+            skipping: false,
+        };
+        session.apply_start_settings(options)?;
+        Ok(session)
+    }
+
+    fn apply_start_settings(&mut self, options: &SessionOptions) -> Result<()> {
+        let superuser = self.core.is_superuser();
+        let mut settings = self.core.settings.lock();
+        let text = |s: &str| SettingValue::Text(Arc::from(s));
+        settings.set_internal("session_authorization", text(&options.user), false);
+        settings.set_internal("is_superuser", SettingValue::Bool(superuser), false);
+        settings.set_internal("server_encoding", text("UTF8"), false);
+        settings.set_internal("client_encoding", text("UTF8"), false);
+        for (name, value) in &options.settings {
+            let actor = Actor { superuser, at_start: true };
+            settings.set(name, value, false, actor)?;
+        }
+        settings.forget_reports();
+        Ok(())
+    }
+
+    /// The settings a client is told at the start, name and value.
+    pub fn start_reports(&self) -> Vec<(&'static str, String)> {
+        let settings = self.core.settings.lock();
+        base::settings::all()
+            .iter()
+            .filter(|d| d.report)
+            .map(|d| (d.name, settings.show(d.name).unwrap_or_default()))
+            .collect()
+    }
+
+    /// The number clients know the session by.
+    pub fn pid(&self) -> i32 {
+        self.place.pid()
+    }
+
+    /// The secret that a cancel request has to bring.
+    pub fn cancel_key(&self) -> &[u8] {
+        self.place.cancel_key()
+    }
+
+    /// The server.
+    pub fn database(&self) -> &Arc<Database> {
+        &self.core.database
+    }
+
+    /// The session's interrupts.
+    pub fn interrupts(&self) -> &Arc<Interrupts> {
+        self.core.backend.interrupts()
+    }
+
+    /// A setting's value as SHOW gives it.
+    pub fn show(&self, name: &str) -> Option<String> {
+        self.core.settings.lock().show(name)
+    }
+
+    /// What the reply has to wait for before it goes out: the log flushed to here. Forgets it.
+    pub fn take_gate(&mut self) -> Lsn {
+        let gate = std::mem::replace(&mut self.gate, Lsn::INVALID);
+        if gate <= self.core.database.flushed() { Lsn::INVALID } else { gate }
+    }
+
+    /// Waits for what [`Session::take_gate`] says, for callers without an event loop.
+    pub fn wait_gate(&mut self) -> Result<()> {
+        let gate = self.take_gate();
+        if gate.is_valid() { self.core.database.wal().flush(gate) } else { Ok(()) }
+    }
+
+    /// Tells the sink of notices and changed settings.
+    pub(crate) fn tell(&mut self, sink: &mut dyn Sink) {
+        for notice in self.core.take_notices() {
+            sink.notice(&notice);
+        }
+        for (name, value) in self.core.settings.lock().take_reports() {
+            sink.parameter_status(name, &value);
+        }
+    }
+
+    /// What others see of the session from now on.
+    pub(crate) fn show_state(&self, query: Option<&str>) {
+        let now = os::clock::now_micros();
+        let state = match (query.is_some(), self.status()) {
+            (true, _) => SessionState::Active,
+            (false, TransactionStatus::Idle) => SessionState::Idle,
+            (false, TransactionStatus::InBlock) => SessionState::IdleInTransaction,
+            (false, TransactionStatus::Failed) => SessionState::IdleInFailedTransaction,
+        };
+        self.place.update(|info| {
+            info.state = state;
+            info.state_change = now;
+            if let Some(query) = query {
+                info.query_start = now;
+                info.query.clear();
+                info.query.push_str(crate::ddl::name::clip(query, 1023));
+            }
+        });
+    }
+
+    /// The error's byte offset turned into the client's position, and its text's context.
+    pub(crate) fn locate(&self, mut e: Error, text: &str) -> Error {
+        let fields = e.fields_mut();
+        if fields.position.is_none()
+            && let Some(at) = fields.location
+            && let Some(before) = text.get(..at as usize)
+        {
+            fields.position = Some(before.chars().count() as u32 + 1);
+        }
+        e
+    }
+
+    /// Fails if the session has been told to end or the statement was cancelled.
+    pub(crate) fn check_interrupts(&self) -> Result<()> {
+        self.interrupts().check()
+    }
+
+    /// A copy of the settings in force.
+    pub(crate) fn settings(&self) -> SessionSettings {
+        self.core.settings.lock().clone()
+    }
+
+    /// Fails in a read-only transaction.
+    pub(crate) fn prevent_in_read_only(&self, what: &str) -> Result<()> {
+        if self.core.settings.lock().bool("transaction_read_only") {
+            bail!(READ_ONLY_SQL_TRANSACTION, "cannot execute {what} in a read-only transaction");
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Session {
+    /// What is open is rolled back; errors have nobody to go to.
+    fn drop(&mut self) {
+        let _ = self.rollback_all();
+        self.core.backend.unlock_all_advisory();
+    }
+}

@@ -1,0 +1,114 @@
+//! Prepared statements and portals.
+
+use crate::sink::{ResultColumn, ResultFormat};
+use base::Oid;
+use executor::{CompiledStmt, Execution};
+use os::sync::Mutex;
+use parser::ast::RawStmt;
+use std::sync::Arc;
+use txn::Snapshot;
+use types::Datum;
+
+/// A statement made ready, as long as what it names stays as it is.
+#[derive(Clone)]
+pub struct CachedPlan {
+    /// The programs.
+    pub compiled: Arc<CompiledStmt>,
+    /// The catalog's generation it was made in.
+    pub generation: u64,
+    /// Version of the settings it was made with.
+    pub settings: u64,
+}
+
+/// What a statement is, once analysed.
+pub struct Analysed {
+    /// Types of its parameters.
+    pub params: Vec<Oid>,
+    /// Its result's columns; none if it gives no rows.
+    pub columns: Vec<ResultColumn>,
+    /// The queries it means, rewritten; empty for utility statements.
+    pub queries: Vec<ir::Query>,
+    /// The catalog's generation it was analysed in.
+    pub generation: u64,
+}
+
+/// A prepared statement.
+pub struct Prepared {
+    /// Its name; empty is the unnamed one.
+    pub name: String,
+    /// The text it is from.
+    pub text: Arc<str>,
+    /// What was written; none is an empty query string.
+    pub stmt: Option<RawStmt>,
+    /// What it means.
+    pub analysed: Mutex<Arc<Analysed>>,
+    /// Parameter types as the client gave them.
+    pub given_types: Vec<Oid>,
+    /// The plan for any parameters.
+    pub generic: Mutex<Option<CachedPlan>>,
+    /// How often it was planned for given parameters.
+    pub custom_plans: std::sync::atomic::AtomicU64,
+    /// By PREPARE rather than the protocol.
+    pub from_sql: bool,
+    /// When, in microseconds since 1970.
+    pub prepared_at: i64,
+}
+
+/// How far a portal is.
+pub enum PortalState {
+    /// Nothing was run yet.
+    Ready,
+    /// A query that can give more rows.
+    Running(Box<Execution>),
+    /// Rows kept in memory: of utility statements, and of cursors WITH HOLD.
+    Stored {
+        /// The rows.
+        rows: Arc<Vec<Vec<Datum>>>,
+        /// The next to give.
+        next: usize,
+    },
+    /// All is done.
+    Done,
+}
+
+/// A statement with its parameters, being run.
+pub struct Portal {
+    /// Its name; empty is the unnamed one.
+    pub name: String,
+    /// What it runs.
+    pub prepared: Arc<Prepared>,
+    /// The parameters.
+    pub params: Arc<[Datum]>,
+    /// How columns are sent.
+    pub formats: Vec<ResultFormat>,
+    /// What it sees.
+    pub snapshot: Option<Arc<Snapshot>>,
+    /// How far it is.
+    pub state: PortalState,
+    /// Rows given so far.
+    pub position: u64,
+    /// DECLARE CURSOR rather than the protocol.
+    pub is_cursor: bool,
+    /// WITH HOLD: outlives its transaction.
+    pub hold: bool,
+    /// It can go backwards.
+    pub scroll: bool,
+    /// When it was made, in microseconds since 1970.
+    pub created_at: i64,
+}
+
+impl Portal {
+    /// True if it outlives its transaction and has its rows by itself.
+    pub fn is_held(&self) -> bool {
+        self.hold && matches!(self.state, PortalState::Stored { .. })
+    }
+
+    /// The format of column `i`.
+    pub fn format(&self, i: usize) -> ResultFormat {
+        match self.formats.len() {
+            0 => ResultFormat::Text,
+            1 => self.formats[0],
+            _ => self.formats.get(i).copied().unwrap_or_default(),
+        }
+    }
+}

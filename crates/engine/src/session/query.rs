@@ -1,0 +1,563 @@
+//! Statements that are planned: analysed, planned, run, their rows handed to the sink.
+
+use super::env::StatementEnv;
+use super::prepared::{Analysed, CachedPlan, Portal, PortalState, Prepared};
+use super::simple::is_query;
+use super::{Session, utility};
+use crate::analysis;
+use crate::sink::{ResultColumn, ResultFormat, Sink};
+use base::memory::Account;
+use base::{Error, Oid, Result, bail};
+use catalog::{IndexDesc, RelationDesc};
+use executor::{CompiledStmt, ExecCtx, ExecSettings, Execution};
+use ir::{CmdType, Expr, Plan, PlanNode, PlannedStmt, Query, RteKind, TargetEntry};
+use parser::ast::RawStmt;
+use planner::PlannerSettings;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use txn::{LockMode, LockTag};
+use types::{Batch, Datum};
+
+/// How many times a statement with parameters is planned for their values before a plan for all
+/// values is tried, as in PostgreSQL.
+const CUSTOM_PLANS: u64 = 5;
+
+/// The planner's settings in force.
+pub(crate) fn planner_settings(s: &crate::settings::SessionSettings) -> PlannerSettings {
+    PlannerSettings {
+        seq_page_cost: s.f64("seq_page_cost"),
+        random_page_cost: s.f64("random_page_cost"),
+        cpu_tuple_cost: s.f64("cpu_tuple_cost"),
+        cpu_index_tuple_cost: s.f64("cpu_index_tuple_cost"),
+        cpu_operator_cost: s.f64("cpu_operator_cost"),
+        parallel_tuple_cost: s.f64("parallel_tuple_cost"),
+        parallel_setup_cost: s.f64("parallel_setup_cost"),
+        effective_cache_size: s.f64("effective_cache_size"),
+        work_mem: s.f64("work_mem") * 1024.0,
+        hash_mem_multiplier: s.f64("hash_mem_multiplier"),
+        cursor_tuple_fraction: s.f64("cursor_tuple_fraction"),
+        recursive_worktable_factor: s.f64("recursive_worktable_factor"),
+        default_statistics_target: s.i64("default_statistics_target") as u32,
+        from_collapse_limit: s.i64("from_collapse_limit") as usize,
+        join_collapse_limit: s.i64("join_collapse_limit") as usize,
+        geqo: s.bool("geqo"),
+        geqo_threshold: s.i64("geqo_threshold") as usize,
+        max_parallel_workers_per_gather: s.i64("max_parallel_workers_per_gather") as u32,
+        min_parallel_table_scan_size: s.f64("min_parallel_table_scan_size"),
+        min_parallel_index_scan_size: s.f64("min_parallel_index_scan_size"),
+        parallel_leader_participation: s.bool("parallel_leader_participation"),
+        enable_seqscan: s.bool("enable_seqscan"),
+        enable_indexscan: s.bool("enable_indexscan"),
+        enable_indexonlyscan: s.bool("enable_indexonlyscan"),
+        enable_bitmapscan: s.bool("enable_bitmapscan"),
+        enable_tidscan: s.bool("enable_tidscan"),
+        enable_sort: s.bool("enable_sort"),
+        enable_incremental_sort: s.bool("enable_incremental_sort"),
+        enable_hashagg: s.bool("enable_hashagg"),
+        enable_nestloop: s.bool("enable_nestloop"),
+        enable_mergejoin: s.bool("enable_mergejoin"),
+        enable_hashjoin: s.bool("enable_hashjoin"),
+        enable_material: s.bool("enable_material"),
+        enable_memoize: s.bool("enable_memoize"),
+        enable_gathermerge: s.bool("enable_gathermerge"),
+        enable_partition_pruning: s.bool("enable_partition_pruning"),
+        constraint_exclusion: s.str("constraint_exclusion").to_string(),
+    }
+}
+
+/// Sizes of relations now.
+struct Sizes<'a> {
+    session: &'a Session,
+}
+
+impl planner::RelationSizes for Sizes<'_> {
+    fn pages(&self, rel: &RelationDesc) -> Result<u32> {
+        if rel.relfile.number == 0 {
+            return Ok(0);
+        }
+        let pool = &self.session.core.database.storage().pool;
+        let files = pool.relation(rel.relfile, rel.persistence.for_files());
+        Ok(files.nblocks(base::Fork::Main)?.0)
+    }
+
+    fn index_pages(&self, index: &IndexDesc) -> Result<u32> {
+        let pool = &self.session.core.database.storage().pool;
+        let files = pool.relation(index.relfile, index.persistence.for_files());
+        Ok(files.nblocks(base::Fork::Main)?.0)
+    }
+
+    fn tree_height(&self, index: &IndexDesc) -> Option<u32> {
+        let storage = self.session.core.database.storage();
+        let open = catalog::open_index(index, &catalog::builtin_support).ok()?;
+        Some(open.am().facts(storage, &open).ok()?.height)
+    }
+}
+
+/// Computes constant expressions for the planner.
+struct Evaluator<'a, 'e> {
+    session: &'a Session,
+    env: &'a StatementEnv<'e>,
+}
+
+impl planner::ConstEvaluator for Evaluator<'_, '_> {
+    fn evaluate(&self, expr: &Expr) -> Result<Datum> {
+        self.session.evaluate(self.env, expr.clone(), Arc::new([]))
+    }
+}
+
+impl Session {
+    /// The value of an expression that reads no table.
+    pub(crate) fn evaluate(
+        &self,
+        env: &StatementEnv<'_>,
+        expr: Expr,
+        params: Arc<[Datum]>,
+    ) -> Result<Datum> {
+        let mut plan = Plan::new(PlanNode::Result(Default::default()));
+        plan.target = vec![TargetEntry::new(expr, 1, None, false)];
+        plan.rows = 1.0;
+        let stmt = PlannedStmt {
+            command: CmdType::Select,
+            has_returning: false,
+            has_modifying_cte: false,
+            can_set_tag: true,
+            plan,
+            rtable: Vec::new(),
+            result_relations: Vec::new(),
+            subplans: Vec::new(),
+            row_marks: Vec::new(),
+            relation_oids: Vec::new(),
+            object_oids: Vec::new(),
+            exec_param_types: Vec::new(),
+            parallel_mode_needed: false,
+            depends_on_role: false,
+        };
+        let compiled = executor::compile(Arc::new(stmt), &env.view, None)?;
+        let snapshot = Arc::new(self.core.txn()?.snapshot());
+        let mut run = Execution::new(compiled, params, snapshot);
+        let parts = RunParts::new(self)?;
+        let value = match run.next_batch(parts.cx(env), 1)? {
+            Some(batch) => {
+                let first = batch.positions().next();
+                first.map_or(Datum::Null, |i| batch.columns[0].get(i))
+            }
+            None => Datum::Null,
+        };
+        Ok(value)
+    }
+
+    /// Analyses a statement: queries are resolved and rewritten, utility statements asked what
+    /// they return.
+    pub(crate) fn analyse(&self, stmt: Option<&RawStmt>, given: &[Oid]) -> Result<Analysed> {
+        use catalog::Source as _;
+        let Some(stmt) = stmt else {
+            return Ok(Analysed {
+                params: given.to_vec(),
+                columns: Vec::new(),
+                queries: Vec::new(),
+                generation: 0,
+            });
+        };
+        if !is_query(&stmt.stmt) {
+            let columns = utility::result_columns(self, &stmt.stmt)?;
+            let generation = self.core.source.generation();
+            return Ok(Analysed {
+                params: given.to_vec(),
+                columns,
+                queries: Vec::new(),
+                generation,
+            });
+        }
+        loop {
+            let env = self.env()?;
+            let generation = env.view.generation();
+            let mut params = given.to_vec();
+            let queries = analysis::analyze(&env, stmt, &mut params)?;
+            for query in &queries {
+                self.lock_relations(query)?;
+            }
+            // A lock that had to be waited for may have let a change through.
+            if self.core.source.generation() == generation {
+                let columns = self.result_columns(&env, &queries)?;
+                return Ok(Analysed { params, columns, queries, generation });
+            }
+        }
+    }
+
+    /// Takes the locks of all tables that a query names.
+    fn lock_relations(&self, query: &Query) -> Result<()> {
+        for rte in &query.rtable {
+            match &rte.kind {
+                RteKind::Relation { relid, lock_mode, .. } => {
+                    self.lock_relation(*relid, *lock_mode)?;
+                }
+                RteKind::Subquery { query, .. } => self.lock_relations(query)?,
+                _ => {}
+            }
+        }
+        for cte in &query.ctes {
+            self.lock_relations(&cte.query)?;
+        }
+        Ok(())
+    }
+
+    /// Locks a relation until the end of the transaction.
+    pub(crate) fn lock_relation(&self, relation: Oid, mode: u8) -> Result<()> {
+        let txn = self.core.txn()?;
+        let shared = catalog::builtin::relations().get(&relation).is_some_and(|r| r.shared);
+        let db = if shared { Oid::INVALID } else { self.core.state.oid };
+        let mode = lock_mode(mode);
+        txn.lock(LockTag::Relation { db, rel: relation }, mode)?;
+        Ok(())
+    }
+
+    fn result_columns(
+        &self,
+        env: &StatementEnv<'_>,
+        queries: &[Query],
+    ) -> Result<Vec<ResultColumn>> {
+        let Some(query) = queries.iter().find(|q| q.can_set_tag) else { return Ok(Vec::new()) };
+        let list = match query.command {
+            CmdType::Select => &query.target_list,
+            _ => &query.returning,
+        };
+        list.iter().filter(|t| !t.junk).map(|t| column_of(env, t)).collect()
+    }
+
+    /// Plans a query for these parameters, or for any.
+    pub(crate) fn plan(
+        &self,
+        env: &StatementEnv<'_>,
+        query: Query,
+        params: Option<&[Datum]>,
+        fraction: f64,
+    ) -> Result<PlannedStmt> {
+        let settings = planner_settings(&self.core.settings.lock());
+        let planner_env = planner::Env {
+            catalog: &env.view,
+            settings: &settings,
+            evaluator: &Evaluator { session: self, env },
+            sizes: &Sizes { session: self },
+            params,
+            fold_params: params.is_some(),
+            tuple_fraction: fraction,
+            parallel_ok: false,
+        };
+        planner::plan_query(query, &planner_env)
+    }
+
+    /// A plan made into programs.
+    pub(crate) fn compile(
+        &self,
+        env: &StatementEnv<'_>,
+        plan: PlannedStmt,
+    ) -> Result<Arc<CompiledStmt>> {
+        executor::compile(Arc::new(plan), &env.view, Some(self.core.database.storage()))
+    }
+
+    /// Analyses a prepared statement again if what it names may have changed.
+    fn refresh(&self, prepared: &Prepared) -> Result<Arc<Analysed>> {
+        use catalog::Source as _;
+        let analysed = prepared.analysed.lock().clone();
+        if analysed.generation == self.core.source.generation() {
+            for query in &analysed.queries {
+                self.lock_relations(query)?;
+            }
+            if analysed.generation == self.core.source.generation() {
+                return Ok(analysed);
+            }
+        }
+        let fresh = self.analyse(prepared.stmt.as_ref(), &prepared.given_types)?;
+        if fresh.columns.len() != analysed.columns.len()
+            || fresh.columns.iter().zip(&analysed.columns).any(|(a, b)| a.type_oid != b.type_oid)
+        {
+            bail!(FEATURE_NOT_SUPPORTED, "cached plan must not change result type");
+        }
+        let fresh = Arc::new(fresh);
+        *prepared.analysed.lock() = fresh.clone();
+        *prepared.generic.lock() = None;
+        Ok(fresh)
+    }
+
+    /// The programs to run a prepared statement with.
+    pub(crate) fn programs(
+        &self,
+        env: &StatementEnv<'_>,
+        prepared: &Prepared,
+        params: &[Datum],
+        fraction: f64,
+    ) -> Result<Arc<CompiledStmt>> {
+        let analysed = self.refresh(prepared)?;
+        let version = self.core.settings.lock().version();
+        let mode = self.core.settings.lock().str("plan_cache_mode").to_string();
+        let query = main_query(&analysed)?;
+        let customs = prepared.custom_plans.load(Ordering::Relaxed);
+        let custom = match mode.as_str() {
+            "force_custom_plan" => !params.is_empty(),
+            "force_generic_plan" => false,
+            _ => !params.is_empty() && customs < CUSTOM_PLANS,
+        };
+        if custom {
+            prepared.custom_plans.fetch_add(1, Ordering::Relaxed);
+            let plan = self.plan(env, query.clone(), Some(params), fraction)?;
+            return self.compile(env, plan);
+        }
+        if let Some(plan) = &*prepared.generic.lock()
+            && plan.generation == analysed.generation
+            && plan.settings == version
+        {
+            return Ok(plan.compiled.clone());
+        }
+        let plan = self.plan(env, query.clone(), None, fraction)?;
+        let compiled = self.compile(env, plan)?;
+        *prepared.generic.lock() = Some(CachedPlan {
+            compiled: compiled.clone(),
+            generation: analysed.generation,
+            settings: version,
+        });
+        Ok(compiled)
+    }
+
+    /// Runs a query of the simple protocol; gives its tag.
+    pub(super) fn run_query_string(
+        &mut self,
+        stmt: &RawStmt,
+        _text: &str,
+        sink: &mut dyn Sink,
+    ) -> Result<String> {
+        let analysed = self.analyse(Some(stmt), &[])?;
+        if !analysed.columns.is_empty() {
+            sink.row_description(&analysed.columns, &[])?;
+        }
+        let query = main_query(&analysed)?.clone();
+        self.run_query(query, Arc::new([]), sink)
+    }
+
+    /// Plans and runs one query to its end.
+    pub(crate) fn run_query(
+        &mut self,
+        query: Query,
+        params: Arc<[Datum]>,
+        sink: &mut dyn Sink,
+    ) -> Result<String> {
+        let env = self.env()?;
+        let custom = (!params.is_empty()).then_some(&params[..]);
+        let plan = self.plan(&env, query, custom, 0.0)?;
+        self.check_writes(&plan)?;
+        let compiled = self.compile(&env, plan)?;
+        let snapshot = Arc::new(self.core.txn()?.snapshot());
+        let mut run = Execution::new(compiled, params, snapshot);
+        let count = self.pull(&env, &mut run, 0, sink)?.0;
+        let tag = tag_of(&run, count);
+        drop(env);
+        self.after_query()?;
+        Ok(tag)
+    }
+
+    /// Fails if a read-only transaction's plan writes.
+    pub(crate) fn check_writes(&self, plan: &PlannedStmt) -> Result<()> {
+        let what = match plan.command {
+            CmdType::Insert => "INSERT",
+            CmdType::Update => "UPDATE",
+            CmdType::Delete => "DELETE",
+            CmdType::Merge => "MERGE",
+            _ => return Ok(()),
+        };
+        self.prevent_in_read_only(what)
+    }
+
+    /// Runs a portal: at most `max` rows, 0 for all.
+    pub(super) fn run_portal(
+        &mut self,
+        portal: &mut Portal,
+        max: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
+        if let PortalState::Ready = portal.state {
+            let env = self.env()?;
+            let compiled = self.programs(&env, &portal.prepared, &portal.params, 0.0)?;
+            self.check_writes(compiled.plan())?;
+            let snapshot = Arc::new(self.core.txn()?.snapshot());
+            portal.snapshot = Some(snapshot.clone());
+            let run = Execution::new(compiled, portal.params.clone(), snapshot);
+            portal.state = PortalState::Running(Box::new(run));
+        }
+        let (count, more, tag) = match &mut portal.state {
+            PortalState::Running(run) => {
+                let env = self.env()?;
+                let (count, more) = self.pull(&env, run, max, sink)?;
+                (count, more, tag_of(run, count))
+            }
+            PortalState::Stored { rows, next } => {
+                let end = match max {
+                    0 => rows.len(),
+                    n => rows.len().min(*next + n as usize),
+                };
+                for row in &rows[*next..end] {
+                    sink.row(row)?;
+                }
+                let count = (end - *next) as u64;
+                *next = end;
+                (count, end < rows.len(), format!("SELECT {count}"))
+            }
+            _ => (0, false, "SELECT 0".to_string()),
+        };
+        portal.position += count;
+        if more {
+            return sink.portal_suspended();
+        }
+        portal.state = PortalState::Done;
+        self.after_query()?;
+        sink.command_complete(&tag)
+    }
+
+    /// Pulls rows and hands them on: how many, and whether there may be more.
+    pub(crate) fn pull(
+        &self,
+        env: &StatementEnv<'_>,
+        run: &mut Execution,
+        max: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<(u64, bool)> {
+        let parts = RunParts::new(self)?;
+        let keep = kept_columns(run.stmt().plan());
+        let plain = run.stmt().plan().command == CmdType::Select || run.stmt().plan().has_returning;
+        let mut count = 0;
+        loop {
+            let want = match max {
+                0 => 0,
+                n => (n - count) as usize,
+            };
+            let Some(batch) = run.next_batch(parts.cx(env), want)? else {
+                return Ok((count, false));
+            };
+            let rows = batch.positions().count() as u64;
+            if plain && rows > 0 {
+                match &keep {
+                    None => sink.batch(&batch)?,
+                    Some(keep) => sink.batch(&project(&batch, keep))?,
+                }
+            }
+            count += rows;
+            if max != 0 && count >= max {
+                return Ok((count, true));
+            }
+            self.check_interrupts()?;
+        }
+    }
+
+    /// After a statement that may have changed rows: what was put off until now.
+    pub(crate) fn after_query(&mut self) -> Result<()> {
+        self.core.txn()?.increment_command()
+    }
+}
+
+/// What a run borrows from the session.
+pub(crate) struct RunParts {
+    storage: Arc<access::Storage>,
+    txn: Arc<txn::Txn>,
+    memory: Arc<Account>,
+    settings: ExecSettings,
+    hooks: executor::NoHooks,
+}
+
+impl RunParts {
+    /// For the session's open transaction.
+    pub fn new(session: &Session) -> Result<RunParts> {
+        let s = session.core.settings.lock();
+        let settings = ExecSettings {
+            work_mem: (s.i64("work_mem") as usize) << 10,
+            hash_mem_multiplier: s.f64("hash_mem_multiplier"),
+            ..ExecSettings::default()
+        };
+        drop(s);
+        Ok(RunParts {
+            storage: session.core.database.storage().clone(),
+            txn: session.core.txn()?,
+            memory: Account::root(0),
+            settings,
+            hooks: executor::NoHooks,
+        })
+    }
+
+    /// As the executor takes it.
+    pub fn cx<'a>(&'a self, env: &'a StatementEnv<'_>) -> ExecCtx<'a> {
+        ExecCtx {
+            env,
+            catalog: &env.view,
+            storage: Some(&self.storage),
+            txn: Some(&self.txn),
+            hooks: &self.hooks,
+            memory: &self.memory,
+            settings: &self.settings,
+        }
+    }
+}
+
+fn lock_mode(n: u8) -> LockMode {
+    LockMode::ALL.iter().copied().find(|m| *m as u8 == n).unwrap_or(LockMode::AccessShare)
+}
+
+/// The query that gives the tag and the rows.
+fn main_query(analysed: &Analysed) -> Result<&Query> {
+    match &analysed.queries[..] {
+        [one] => Ok(one),
+        [] => Err(Error::internal("a statement without a query")),
+        _ => Err(Error::unsupported("rules with several actions")),
+    }
+}
+
+fn column_of(env: &StatementEnv<'_>, t: &TargetEntry) -> Result<ResultColumn> {
+    let mut type_oid = t.expr.ty();
+    let mut desc = env.view.type_(type_oid)?;
+    // Clients are told a domain's base type.
+    let mut typmod = t.expr.typmod();
+    while desc.kind == b'd' {
+        if desc.typmod >= 0 {
+            typmod = desc.typmod;
+        }
+        type_oid = desc.base_type;
+        desc = env.view.type_(type_oid)?;
+    }
+    Ok(ResultColumn {
+        name: t.name.clone().unwrap_or_else(|| "?column?".to_string()),
+        table: t.orig_table,
+        attnum: t.orig_column,
+        type_oid,
+        type_len: desc.len,
+        typmod,
+    })
+}
+
+/// The columns that are not junk, if there are others.
+fn kept_columns(plan: &PlannedStmt) -> Option<Vec<usize>> {
+    let target = &plan.plan.target;
+    if !target.iter().any(|t| t.junk) {
+        return None;
+    }
+    Some((0..target.len()).filter(|i| !target[*i].junk).collect())
+}
+
+fn project(batch: &Batch, keep: &[usize]) -> Batch {
+    Batch {
+        len: batch.len,
+        columns: keep.iter().map(|i| batch.columns[*i].clone()).collect(),
+        sel: batch.sel.clone(),
+    }
+}
+
+/// The command tag: rows given, or rows changed.
+pub(crate) fn tag_of(run: &Execution, rows: u64) -> String {
+    match run.stmt().plan().command {
+        CmdType::Insert => format!("INSERT 0 {}", run.processed()),
+        CmdType::Update => format!("UPDATE {}", run.processed()),
+        CmdType::Delete => format!("DELETE {}", run.processed()),
+        CmdType::Merge => format!("MERGE {}", run.processed()),
+        _ => format!("SELECT {rows}"),
+    }
+}
+
+/// Text format for all columns of a result.
+pub(crate) fn text_formats(n: usize) -> Vec<ResultFormat> {
+    vec![ResultFormat::Text; n]
+}

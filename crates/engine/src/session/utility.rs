@@ -1,0 +1,295 @@
+//! Statements that are not planned: which function runs which.
+
+use super::Session;
+use super::simple::{is_query, unsupported};
+use crate::command::set::show_columns;
+use crate::ddl::Ddl;
+use crate::sink::{ResultColumn, Sink};
+use base::{Error, Oid, Result, bail};
+use parser::ast::{LockStmt, ObjectKind, RawStmt, Stmt};
+use std::cell::RefCell;
+use types::Datum;
+
+/// The columns that a utility statement gives, if it gives rows.
+pub(super) fn result_columns(session: &Session, stmt: &Stmt) -> Result<Vec<ResultColumn>> {
+    Ok(match stmt {
+        Stmt::Show(s) => show_columns(&s.name),
+        Stmt::Explain(_) => vec![crate::command::set::text_column("QUERY PLAN")],
+        Stmt::Execute(e) => match session.prepared.get(&e.name) {
+            Some(p) => p.analysed.lock().columns.clone(),
+            None => Vec::new(),
+        },
+        _ => Vec::new(),
+    })
+}
+
+/// The word for an object kind in a command tag.
+fn kind_word(kind: ObjectKind) -> &'static str {
+    match kind {
+        ObjectKind::Table => "TABLE",
+        ObjectKind::Index => "INDEX",
+        ObjectKind::Sequence => "SEQUENCE",
+        ObjectKind::View => "VIEW",
+        ObjectKind::MatView => "MATERIALIZED VIEW",
+        ObjectKind::Schema => "SCHEMA",
+        ObjectKind::Type => "TYPE",
+        ObjectKind::Domain => "DOMAIN",
+        ObjectKind::Function => "FUNCTION",
+        ObjectKind::Procedure => "PROCEDURE",
+        ObjectKind::Routine => "ROUTINE",
+        ObjectKind::Aggregate => "AGGREGATE",
+        ObjectKind::Trigger => "TRIGGER",
+        ObjectKind::Rule => "RULE",
+        ObjectKind::Policy => "POLICY",
+        ObjectKind::Extension => "EXTENSION",
+        ObjectKind::Collation => "COLLATION",
+        ObjectKind::Operator => "OPERATOR",
+        ObjectKind::ForeignTable => "FOREIGN TABLE",
+        _ => "OBJECT",
+    }
+}
+
+impl Session {
+    /// Runs a statement that is not planned; gives its command tag.
+    pub(crate) fn utility(
+        &mut self,
+        stmt: &RawStmt,
+        text: &str,
+        _params: &[Datum],
+        sink: &mut dyn Sink,
+    ) -> Result<String> {
+        debug_assert!(!is_query(&stmt.stmt));
+        let tag = match &stmt.stmt {
+            Stmt::Set(s) => self.set_stmt(s)?,
+            Stmt::Show(s) => {
+                self.show_stmt(&s.name, sink)?;
+                "SHOW"
+            }
+            Stmt::Copy(c) => return self.copy_stmt(c, sink),
+            Stmt::Vacuum(v) => self.vacuum_stmt(v)?,
+            Stmt::Checkpoint(_) => {
+                if !self.core.is_superuser() {
+                    bail!(
+                        INSUFFICIENT_PRIVILEGE,
+                        "permission denied to execute CHECKPOINT command"
+                    );
+                }
+                self.core.database.checkpoint(crate::CheckpointKind::Requested)?;
+                "CHECKPOINT"
+            }
+            Stmt::Lock(l) => self.lock_stmt(l)?,
+            Stmt::Deallocate(name) => self.deallocate(name.as_deref())?,
+            Stmt::Discard(target) => self.discard(*target)?,
+            Stmt::Listen(_) => "LISTEN",
+            Stmt::Unlisten(_) => "UNLISTEN",
+            Stmt::Close(name) => self.close_cursor(name.as_deref())?,
+            Stmt::SetConstraints(_) => "SET CONSTRAINTS",
+            _ => return self.definition(stmt, text),
+        };
+        Ok(tag.to_string())
+    }
+
+    /// Runs a definition.
+    fn definition(&mut self, stmt: &RawStmt, text: &str) -> Result<String> {
+        self.prevent_in_read_only_definition(&stmt.stmt)?;
+        self.prepare_temp(&stmt.stmt)?;
+        let settings = self.settings();
+        let notices = RefCell::new(Vec::new());
+        let result = {
+            let env = self.env()?;
+            let ddl = Ddl {
+                rows: &*self.core.store,
+                view: env.view.clone(),
+                env: &env,
+                storage: self,
+                settings: &settings,
+                notices: &notices,
+                text,
+            };
+            run_definition(&ddl, &stmt.stmt)
+        };
+        for notice in notices.into_inner() {
+            self.core.notice(notice);
+        }
+        result
+    }
+
+    fn prevent_in_read_only_definition(&self, stmt: &Stmt) -> Result<()> {
+        let what = match stmt {
+            Stmt::CreateTable(_) => "CREATE TABLE",
+            Stmt::CreateIndex(_) => "CREATE INDEX",
+            Stmt::CreateSequence(_) => "CREATE SEQUENCE",
+            Stmt::CreateSchema(_) => "CREATE SCHEMA",
+            Stmt::AlterTable(_) => "ALTER TABLE",
+            Stmt::Truncate(_) => "TRUNCATE TABLE",
+            Stmt::Comment(_) => "COMMENT",
+            Stmt::Drop(d) => return self.prevent_in_read_only(&drop_tag(d.kind)),
+            _ => return Ok(()),
+        };
+        self.prevent_in_read_only(what)
+    }
+
+    /// Makes the session's temporary schema, if the statement needs it.
+    fn prepare_temp(&mut self, stmt: &Stmt) -> Result<()> {
+        use parser::ast::Persistence::Temporary;
+        let temp = |schema: &Option<String>| schema.as_deref() == Some("pg_temp");
+        let needs = match stmt {
+            Stmt::CreateTable(c) => c.persistence == Temporary || temp(&c.rel.schema),
+            Stmt::CreateSequence(c) => c.persistence == Temporary || temp(&c.rel.schema),
+            Stmt::CreateView(c) => c.persistence == Temporary || temp(&c.rel.schema),
+            _ => false,
+        };
+        if !needs || self.core.temp_namespace().is_some() {
+            return Ok(());
+        }
+        let name = format!("pg_temp_{}", self.core.backend.id().0);
+        let view = self.core.view()?;
+        if view.namespace_named(&name)?.is_some() {
+            // What a session before left there is of no use to anybody.
+            return Err(Error::unsupported("temporary objects after a crash"));
+        }
+        let settings = self.settings();
+        let notices = RefCell::new(Vec::new());
+        let oid: Oid = {
+            let env = self.env()?;
+            let ddl = Ddl {
+                rows: &*self.core.store,
+                view,
+                env: &env,
+                storage: self,
+                settings: &settings,
+                notices: &notices,
+                text: "",
+            };
+            ddl.insert_namespace(&name, catalog::oids::SUPERUSER)?
+        };
+        self.core.set_temp_namespace(Some(oid));
+        Ok(())
+    }
+
+    fn lock_stmt(&mut self, stmt: &LockStmt) -> Result<&'static str> {
+        self.require_block("LOCK TABLE")?;
+        let view = self.core.view()?;
+        for item in &stmt.relations {
+            let rel = view
+                .require_relation(item.rel.schema.as_deref(), &item.rel.name)
+                .map_err(|e| e.at(item.rel.pos))?;
+            if !stmt.nowait {
+                self.lock_relation(rel.oid, stmt.mode as u8)?;
+                continue;
+            }
+            let db = if rel.shared { Oid::INVALID } else { self.core.state.oid };
+            let tag = txn::LockTag::Relation { db, rel: rel.oid };
+            let mode = txn::LockMode::ALL.iter().find(|m| **m as u8 == stmt.mode as u8);
+            let Some(mode) = mode else { continue };
+            if !self.core.txn()?.try_lock(tag, *mode)?.is_held() {
+                bail!(LOCK_NOT_AVAILABLE, "could not obtain lock on relation \"{}\"", rel.name);
+            }
+        }
+        Ok("LOCK TABLE")
+    }
+
+    fn deallocate(&mut self, name: Option<&str>) -> Result<&'static str> {
+        match name {
+            None => {
+                self.prepared.clear();
+                Ok("DEALLOCATE ALL")
+            }
+            Some(name) => {
+                self.find_prepared(name)?;
+                self.prepared.remove(name);
+                Ok("DEALLOCATE")
+            }
+        }
+    }
+
+    fn discard(&mut self, target: parser::ast::DiscardTarget) -> Result<&'static str> {
+        use parser::ast::DiscardTarget;
+        match target {
+            DiscardTarget::All => {
+                self.prevent_in_block("DISCARD ALL")?;
+                self.portals.clear();
+                self.prepared.clear();
+                self.core.settings.lock().reset_all();
+                self.core.backend.unlock_all_advisory();
+                *self.core.sequences.lock() = Default::default();
+                Ok("DISCARD ALL")
+            }
+            DiscardTarget::Plans => {
+                for p in self.prepared.values() {
+                    *p.generic.lock() = None;
+                }
+                Ok("DISCARD PLANS")
+            }
+            DiscardTarget::Sequences => {
+                *self.core.sequences.lock() = Default::default();
+                Ok("DISCARD SEQUENCES")
+            }
+            DiscardTarget::Temp => match self.core.temp_namespace() {
+                None => Ok("DISCARD TEMP"),
+                Some(_) => Err(Error::unsupported("DISCARD TEMP")),
+            },
+        }
+    }
+
+    fn close_cursor(&mut self, name: Option<&str>) -> Result<&'static str> {
+        match name {
+            None => {
+                self.portals.retain(|_, p| !p.is_cursor);
+                Ok("CLOSE CURSOR ALL")
+            }
+            Some(name) => {
+                if self.portals.remove(name).is_none() {
+                    bail!(INVALID_CURSOR_NAME, "cursor \"{name}\" does not exist");
+                }
+                Ok("CLOSE CURSOR")
+            }
+        }
+    }
+}
+
+fn drop_tag(kind: ObjectKind) -> String {
+    format!("DROP {}", kind_word(kind))
+}
+
+fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
+    let tag = match stmt {
+        Stmt::CreateTable(c) => {
+            ddl.create_table(c)?;
+            "CREATE TABLE"
+        }
+        Stmt::CreateIndex(c) => {
+            ddl.create_index_stmt(c)?;
+            "CREATE INDEX"
+        }
+        Stmt::CreateSequence(c) => {
+            ddl.create_sequence(c)?;
+            "CREATE SEQUENCE"
+        }
+        Stmt::CreateSchema(c) => {
+            if !c.elements.is_empty() {
+                return Err(Error::unsupported("CREATE SCHEMA with elements"));
+            }
+            ddl.create_schema(c)?;
+            "CREATE SCHEMA"
+        }
+        Stmt::AlterTable(a) => {
+            ddl.alter_table(a)?;
+            return Ok(format!("ALTER {}", kind_word(a.kind)));
+        }
+        Stmt::Truncate(t) => {
+            ddl.truncate(t)?;
+            "TRUNCATE TABLE"
+        }
+        Stmt::Drop(d) => {
+            ddl.drop_stmt(d)?;
+            return Ok(drop_tag(d.kind));
+        }
+        Stmt::Comment(c) => {
+            ddl.comment(c)?;
+            "COMMENT"
+        }
+        other => return Err(unsupported(other)),
+    };
+    Ok(tag.to_string())
+}
