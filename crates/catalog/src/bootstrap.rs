@@ -151,13 +151,11 @@ impl Bootstrap<'_> {
                 row[at("datctype")] = Datum::text(&self.options.locale);
                 row[at("datcollversion")] = Datum::Null;
             }
-            oids::PG_CLASS => {
-                // Rules are there for those views only that have a definition here.
-                if row[at("relkind")] == Datum::Char(b'v') {
-                    let Datum::U32(oid) = row[0] else { return Ok(()) };
-                    let has = views::definition_of(Oid(oid)).is_some();
-                    row[at("relhasrules")] = Datum::Bool(has);
-                }
+            // Rules are there for those views only that have a definition here.
+            oids::PG_CLASS if row[at("relkind")] == Datum::Char(b'v') => {
+                let Datum::U32(oid) = row[0] else { return Ok(()) };
+                let has = views::definition_of(Oid(oid)).is_some();
+                row[at("relhasrules")] = Datum::Bool(has);
             }
             _ => {}
         }

@@ -3,10 +3,10 @@
 
 use super::Session;
 use base::settings::SettingValue;
-use base::{Error, Lsn, Result, SqlState, bail, err};
+use base::{Error, Result, SqlState, bail, err};
 use parser::ast::{IsolationLevel, Stmt, TransactionMode, TransactionStmt};
 use std::sync::Arc;
-use txn::{CommitData, Isolation, SubId};
+use txn::{CommitData, Isolation};
 
 /// What ReadyForQuery says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,7 +32,6 @@ impl TransactionStatus {
 
 struct Savepoint {
     name: String,
-    sub: SubId,
 }
 
 /// Where the session is with its transaction.
@@ -400,9 +399,9 @@ impl Session {
 
     fn savepoint(&mut self, name: &str) -> Result<()> {
         self.ensure_transaction()?;
-        let sub = self.core.txn()?.push_sub();
+        self.core.txn()?.push_sub();
         self.core.settings.lock().begin_level();
-        self.block.savepoints.push(Savepoint { name: name.to_string(), sub });
+        self.block.savepoints.push(Savepoint { name: name.to_string() });
         Ok(())
     }
 
@@ -452,10 +451,5 @@ impl Session {
         self.block.failed = false;
         self.portals.retain(|_, p| p.is_held());
         self.savepoint(name)
-    }
-
-    /// The position of the newest commit of the session that a reply has to wait for.
-    pub(crate) fn raise_gate(&mut self, gate: Lsn) {
-        self.gate = self.gate.max(gate);
     }
 }

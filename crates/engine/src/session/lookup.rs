@@ -1,7 +1,6 @@
 //! The catalogs as values' input and output functions ask for them.
 
 use crate::ddl::name::quote;
-use base::settings;
 use base::{Oid, Result, err};
 use catalog::{CatalogView, oids};
 use functions::CatalogLookup;
@@ -230,9 +229,4 @@ impl CatalogLookup for ViewLookup {
     fn database_name(&self, oid: Oid) -> Option<String> {
         self.view.find_database(oid).ok()?.map(|d| d.name.to_string())
     }
-}
-
-/// The name of a setting as it is spelt in the list.
-pub fn setting_name(name: &str) -> String {
-    settings::find(name).map_or_else(|| name.to_string(), |d| d.name.to_string())
 }

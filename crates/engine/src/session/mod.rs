@@ -16,7 +16,7 @@ mod simple;
 mod utility;
 
 pub use block::TransactionStatus;
-pub use core::{SessionCore, Users};
+pub use core::SessionCore;
 pub use env::StatementEnv;
 pub use prepared::{Portal, Prepared};
 

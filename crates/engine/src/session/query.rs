@@ -5,7 +5,7 @@ use super::prepared::{Analysed, CachedPlan, Portal, PortalState, Prepared};
 use super::simple::is_query;
 use super::{Session, utility};
 use crate::analysis;
-use crate::sink::{ResultColumn, ResultFormat, Sink};
+use crate::sink::{ResultColumn, Sink};
 use base::memory::Account;
 use base::{Error, Oid, Result, bail};
 use catalog::{IndexDesc, RelationDesc};
@@ -555,9 +555,4 @@ pub(crate) fn tag_of(run: &Execution, rows: u64) -> String {
         CmdType::Merge => format!("MERGE {}", run.processed()),
         _ => format!("SELECT {rows}"),
     }
-}
-
-/// Text format for all columns of a result.
-pub(crate) fn text_formats(n: usize) -> Vec<ResultFormat> {
-    vec![ResultFormat::Text; n]
 }
