@@ -12,7 +12,6 @@ use parser::ast::{self, ExprKind};
 struct Resolved {
     desc: std::sync::Arc<ProcDesc>,
     args: Vec<Expr>,
-    declared: Vec<Oid>,
     result: Oid,
     expanded: usize,
 }
@@ -133,16 +132,7 @@ impl Analyzer<'_> {
         at: Location,
     ) -> Error {
         let shown = self.func_shown(&call.name.parts, args, names);
-        if call.within_group {
-            return err!(UNDEFINED_FUNCTION, "function {shown} does not exist")
-                .hint(
-                    "No aggregate function matches the given name and argument types. Perhaps \
-                     you misplaced ORDER BY; ORDER BY must appear after all regular arguments of \
-                     the aggregate.",
-                )
-                .at(at);
-        }
-        if !call.order_by.is_empty() && args.len() > 1 {
+        if call.order_by.len() > 1 && !call.within_group {
             return err!(UNDEFINED_FUNCTION, "function {shown} does not exist")
                 .hint(
                     "No aggregate function matches the given name and argument types. Perhaps \
@@ -253,6 +243,9 @@ impl Analyzer<'_> {
         }
         let _ = (names, call_types(&candidate, nargs));
         let mut declared = candidate.args.clone();
+        if call.within_group && desc.kind == b'a' {
+            self.unify_hypothetical(&desc, &mut args, &mut declared, call, at)?;
+        }
         let actual: Vec<Oid> = args.iter().map(Expr::ty).collect();
         if actual.len() != declared.len() {
             return Err(missing_default());
@@ -276,9 +269,55 @@ impl Analyzer<'_> {
         if expanded > 0 && desc.variadic != oids::ANY && desc.kind == b'a' {
             let mut declared = declared;
             let args = self.gather_variadic(args, &mut declared, expanded)?;
-            return Ok(Resolved { desc, args, declared, result, expanded });
+            return Ok(Resolved { desc, args, result, expanded });
         }
-        Ok(Resolved { desc, args, declared, result, expanded })
+        Ok(Resolved { desc, args, result, expanded })
+    }
+
+    /// `unify_hypothetical_args`: a hypothetical row's values are of the types that the rows are
+    /// sorted by.
+    fn unify_hypothetical(
+        &mut self,
+        desc: &ProcDesc,
+        args: &mut [Expr],
+        declared: &mut [Oid],
+        call: &ast::FuncCall,
+        at: Location,
+    ) -> Result<()> {
+        let agg = self.catalog().aggregate(desc.oid)?;
+        if agg.kind != b'h' || desc.variadic != oids::ANY {
+            return Ok(());
+        }
+        let sorted = call.order_by.len();
+        let direct = args.len() - sorted;
+        if direct != sorted {
+            let shown = args.iter().map(|a| self.type_shown(a.ty())).collect::<Vec<_>>();
+            let name = call.name.parts.join(".");
+            return Err(err!(
+                UNDEFINED_FUNCTION,
+                "function {name}({}) does not exist",
+                shown.join(", ")
+            )
+            .hint(format!(
+                "To use the hypothetical-set aggregate {name}, the number of hypothetical direct \
+                 arguments (here {direct}) must match the number of ordering columns (here \
+                 {sorted})."
+            ))
+            .at(at));
+        }
+        for i in 0..direct {
+            let pair = [&args[direct + i], &args[i]];
+            let ty = self.common_type(&pair, Some("WITHIN GROUP"))?.unwrap_or(oids::TEXT);
+            for j in [i, direct + i] {
+                let arg = std::mem::replace(&mut args[j], Expr::bool_const(false));
+                let source = arg.ty();
+                let form = CoercionForm::ImplicitCast;
+                let cx = CastContext::Implicit;
+                args[j] = self.coerce(arg, source, ty, -1, cx, form, None)?;
+                declared[j] = ty;
+            }
+        }
+        Ok(())
     }
 
     /// The default expressions of a function's last parameters.
@@ -344,11 +383,11 @@ impl Analyzer<'_> {
             | Kind::ValuesSingle
             | Kind::WindowPartition
             | Kind::WindowOrder
-            | Kind::Other
             | Kind::None => {
-                if kind != Kind::FromFunction {
-                    self.st().has_srfs = true;
-                }
+                let st = self.st();
+                st.has_srfs |= kind != Kind::FromFunction;
+                st.srf_count += 1;
+                st.last_srf = at;
                 return Ok(());
             }
             Kind::JoinOn | Kind::JoinUsing => "JOIN conditions".to_owned(),
@@ -494,6 +533,14 @@ impl Analyzer<'_> {
         let mut operands: Vec<&Expr> = agg.args.iter().map(|t| &t.expr).collect();
         operands.extend(agg.filter.as_deref());
         let level = min_level(&operands).unwrap_or(0);
+        let direct: Vec<&Expr> = agg.direct_args.iter().collect();
+        if level > min_level(&direct).unwrap_or(level) {
+            let message = "outer-level aggregate cannot contain a lower-level variable in its \
+                           direct arguments";
+            let place = direct.iter().find_map(|e| e.location());
+            return Err(err!(GROUPING_ERROR, "{message}").at(place));
+        }
+        operands.extend(direct);
         for e in &operands {
             if let Some((inner, place)) = find_aggregate(e, level) {
                 let message = if inner {
@@ -515,7 +562,6 @@ impl Analyzer<'_> {
         let kind = st.kind;
         let refused = match kind {
             Kind::None
-            | Kind::Other
             | Kind::Having
             | Kind::WindowPartition
             | Kind::WindowOrder
@@ -620,7 +666,7 @@ impl Analyzer<'_> {
 
     fn place_window(&mut self, at: Location) -> Result<()> {
         let refused = match self.cur().kind {
-            Kind::None | Kind::Other | Kind::SelectTarget | Kind::OrderBy | Kind::DistinctOn => {
+            Kind::None | Kind::SelectTarget | Kind::OrderBy | Kind::DistinctOn => {
                 self.st().has_windows = true;
                 return Ok(());
             }

@@ -1,6 +1,6 @@
 //! Assigning expressions to columns: INSERT, UPDATE, and what definitions hold.
 
-use crate::coerce::{base_type, base_type_mod};
+use crate::coerce::base_type_mod;
 use crate::state::{Analyzer, Kind, loc};
 use base::{Error, Oid, Result, err};
 use catalog::{CastContext, RelationDesc, oids};
@@ -193,13 +193,12 @@ impl Analyzer<'_> {
     ) -> Result<Expr> {
         let (container, container_mod) = base_type_mod(self.catalog(), ty, typmod)?;
         let desc = self.type_desc(container)?;
-        if !desc.is_array() {
+        if !desc.subscript.is_valid() || container == oids::JSONB {
             return Err(err!(
                 DATATYPE_MISMATCH,
                 "cannot subscript type {} because it does not support subscripting",
                 self.type_shown(ty)
-            )
-            .at(at));
+            ));
         }
         let slice = subscripts.iter().any(|s| matches!(s, Indirection::Slice(..)));
         let wanted = if slice { container } else { desc.elem };
@@ -405,11 +404,6 @@ impl Analyzer<'_> {
                 }
             }
         }
-    }
-
-    /// The base type's element and so on: for callers that only need to know.
-    pub fn is_plain(&self, ty: Oid) -> Result<bool> {
-        Ok(base_type(self.catalog(), ty)? == ty)
     }
 }
 

@@ -323,11 +323,11 @@ impl Analyzer<'_> {
         targets: &mut Vec<TargetEntry>,
         sort: &[SortGroupClause],
     ) -> Result<Vec<SortGroupClause>> {
-        let mut wanted: Vec<(u32, usize)> = Vec::new();
+        let mut wanted: Vec<(u32, usize, Location)> = Vec::new();
         for e in exprs {
             let i = self.target_for(e, targets, Kind::DistinctOn, false)?;
             self.known_type(targets, i)?;
-            wanted.push((assign_ref(targets, i), i));
+            wanted.push((assign_ref(targets, i), i, loc(e.location())));
         }
         let mismatch = |at: Location| {
             err!(
@@ -339,21 +339,21 @@ impl Analyzer<'_> {
         let mut list: Vec<SortGroupClause> = Vec::new();
         let mut skipped = false;
         for clause in sort {
-            if let Some((_, i)) = wanted.iter().find(|w| w.0 == clause.target_ref) {
+            if let Some((.., place)) = wanted.iter().find(|w| w.0 == clause.target_ref) {
                 if skipped {
-                    return Err(mismatch(targets[*i].expr.location()));
+                    return Err(mismatch(*place));
                 }
                 list.push(clause.clone());
             } else {
                 skipped = true;
             }
         }
-        for (target_ref, i) in wanted {
+        for (target_ref, i, place) in wanted {
             if list.iter().any(|c| c.target_ref == target_ref) {
                 continue;
             }
             if skipped {
-                return Err(mismatch(targets[i].expr.location()));
+                return Err(mismatch(place));
             }
             let place = targets[i].expr.location();
             list.push(self.group_clause_for(targets, i).map_err(|e| e.at(place))?);

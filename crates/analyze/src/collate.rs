@@ -156,24 +156,7 @@ fn walk(a: &mut Analyzer, expr: &mut Expr) -> Result<Found> {
             let found = walk(a, &mut case.default)?;
             merge(a, &mut inner, found)?;
         }
-        Expr::Agg(agg) => {
-            for e in &mut agg.direct_args {
-                let found = walk(a, e)?;
-                if agg.kind != 'h' {
-                    merge(a, &mut inner, found)?;
-                }
-            }
-            let single = agg.args.len() == 1;
-            for t in &mut agg.args {
-                let found = walk(a, &mut t.expr)?;
-                if !t.junk && (agg.kind == 'n' || single) {
-                    merge(a, &mut inner, found)?;
-                }
-            }
-            if let Some(f) = &mut agg.filter {
-                walk(a, f)?;
-            }
-        }
+        Expr::Agg(agg) => inner = walk_aggregate(a, agg)?,
         Expr::Window(w) => {
             for e in &mut w.args {
                 let found = walk(a, e)?;
@@ -207,6 +190,34 @@ fn walk(a: &mut Analyzer, expr: &mut Expr) -> Result<Found> {
         }
     }
     finish(a, expr, inner, place)
+}
+
+/// The arguments of an aggregate; what an ordered-set one only sorts by has its own collation.
+fn walk_aggregate(a: &mut Analyzer, agg: &mut ir::Aggref) -> Result<Found> {
+    let mut inner = NOTHING;
+    for e in &mut agg.direct_args {
+        let found = walk(a, e)?;
+        if agg.kind != 'h' {
+            merge(a, &mut inner, found)?;
+        }
+    }
+    let single = agg.args.len() == 1;
+    for (i, t) in agg.args.iter_mut().enumerate() {
+        let found = walk(a, &mut t.expr)?;
+        if agg.kind == 'h' {
+            // Each hypothetical value is compared with its column.
+            let direct = agg.direct_args.get_mut(i).map(|d| walk(a, d)).transpose()?;
+            let mut pair = direct.unwrap_or(NOTHING);
+            merge(a, &mut pair, found)?;
+            merge(a, &mut inner, pair)?;
+        } else if !t.junk && (agg.kind == 'n' || single) {
+            merge(a, &mut inner, found)?;
+        }
+    }
+    if let Some(f) = &mut agg.filter {
+        walk(a, f)?;
+    }
+    Ok(inner)
 }
 
 /// What the node's value has, from its type and its operands.

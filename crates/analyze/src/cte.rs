@@ -69,7 +69,6 @@ impl Analyzer<'_> {
                 location: loc(cte.pos),
             },
             in_progress: true,
-            modifying: !matches!(cte.query, Stmt::Select(_)),
             unreadable: false,
         };
         if refers {

@@ -2,7 +2,7 @@
 
 use crate::state::{Analyzer, Kind};
 use crate::{Env, Params, collate};
-use base::{Oid, Result, err};
+use base::{Error, Oid, Result, err};
 use catalog::{CastContext, RelationDesc, oids};
 use ir::{CoercionForm, Expr};
 use parser::ast;
@@ -179,4 +179,103 @@ pub fn partition_bound_value(
     })?;
     collate::assign(&mut a, &mut made)?;
     Ok(made)
+}
+
+/// Analyses an argument of EXECUTE as the type of the prepared statement's `$number`.
+pub fn execute_argument(env: &Env, expr: &ast::Expr, number: usize, ty: Oid) -> Result<Expr> {
+    let mut a = Analyzer::new(env, Params::None);
+    let made = a.expr(expr, Kind::ExecuteParameter)?;
+    let (source, at) = (made.ty(), made.location());
+    let form = CoercionForm::ImplicitCast;
+    let cx = CastContext::Assignment;
+    let mut made = a.coerce_to_target(made, ty, -1, cx, form, None)?.ok_or_else(|| {
+        err!(
+            DATATYPE_MISMATCH,
+            "parameter ${number} of type {} cannot be coerced to the expected type {}",
+            a.type_shown(source),
+            a.type_shown(ty)
+        )
+        .hint("You will need to rewrite or cast the expression.")
+        .at(at)
+    })?;
+    collate::assign(&mut a, &mut made)?;
+    Ok(made)
+}
+
+/// Analyses the CHECK of a domain over a type; VALUE is an [`Expr::DomainValue`].
+pub fn domain_check(env: &Env, ty: Oid, typmod: i32, expr: &ast::Expr) -> Result<Expr> {
+    let mut a = Analyzer::new(env, Params::None);
+    let collation = a.collation_of_type(ty)?;
+    a.st().domain_value = Some(Expr::DomainValue { ty, typmod, collation, location: None });
+    let made = a.expr(expr, Kind::DomainCheck)?;
+    let mut made = a.coerce_to_boolean(made, "CHECK")?;
+    collate::assign(&mut a, &mut made)?;
+    Ok(made)
+}
+
+/// Analyses the default of a function's parameter.
+pub fn parameter_default(env: &Env, ty: Oid, expr: &ast::Expr) -> Result<Expr> {
+    let mut a = Analyzer::new(env, Params::None);
+    let made = a.expr(expr, Kind::FunctionDefault)?;
+    let mut made = a.coerce_to_specific(made, ty, "DEFAULT")?;
+    collate::assign(&mut a, &mut made)?;
+    Ok(made)
+}
+
+/// Analyses WHEN of a trigger: OLD is entry 1, NEW is entry 2.
+pub fn trigger_when(env: &Env, rel: &RelationDesc, expr: &ast::Expr) -> Result<Expr> {
+    let mut a = Analyzer::new(env, Params::None);
+    for name in ["old", "new"] {
+        let alias = ast::Alias { name: name.into(), columns: Vec::new() };
+        let mut item = a.add_relation(rel, Some(&alias), false, true, 1, 0, None)?;
+        item.cols_visible = false;
+        a.st().namespace.push(item);
+    }
+    let made = a.expr(expr, Kind::TriggerWhen)?;
+    let mut made = a.coerce_to_boolean(made, "WHEN")?;
+    collate::assign(&mut a, &mut made)?;
+    Ok(made)
+}
+
+/// Analyses the call of CALL.
+pub fn call(env: &Env, call: &ast::FuncCall, params: Params) -> Result<Expr> {
+    let mut a = Analyzer::new(env, params);
+    let at = (call.name.pos != ast::NO_POS).then_some(call.name.pos);
+    let mut made = a.with_kind(Kind::CallArgument, |a| a.func_call(call, at))?;
+    collate::assign(&mut a, &mut made)?;
+    let Expr::Func(f) = &made else {
+        return Err(Error::internal("CALL of something that is no function"));
+    };
+    let desc = env.catalog.proc(f.func)?;
+    if desc.kind != b'p' {
+        let shown = call.name.parts.join(".");
+        return Err(err!(WRONG_OBJECT_TYPE, "{shown} is not a procedure")
+            .hint("To call a function, use SELECT.")
+            .at(at));
+    }
+    Ok(made)
+}
+
+/// SELECT .. INTO: the table to make, and the query without it; none if it has no INTO.
+pub fn select_into(stmt: &ast::SelectStmt) -> Option<(ast::IntoClause, ast::SelectStmt)> {
+    fn take(stmt: &mut ast::SelectStmt) -> Option<ast::IntoClause> {
+        match &mut stmt.body {
+            ast::SelectBody::Select(core) => core.into.take().map(|i| *i),
+            ast::SelectBody::SetOp(op) => take(&mut op.left),
+            ast::SelectBody::Values(_) => None,
+        }
+    }
+    fn has(stmt: &ast::SelectStmt) -> bool {
+        match &stmt.body {
+            ast::SelectBody::Select(core) => core.into.is_some(),
+            ast::SelectBody::SetOp(op) => has(&op.left),
+            ast::SelectBody::Values(_) => false,
+        }
+    }
+    if !has(stmt) {
+        return None;
+    }
+    let mut query = stmt.clone();
+    let into = take(&mut query)?;
+    Some((into, query))
 }

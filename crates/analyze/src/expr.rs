@@ -58,10 +58,15 @@ impl Analyzer<'_> {
                 self.distinct(left, right, *negated, at)
             }
             ExprKind::Case { arg, whens, otherwise } => {
-                self.case(arg.as_deref(), whens, otherwise.as_deref(), at)
+                let before = self.cur().srf_count;
+                let made = self.case(arg.as_deref(), whens, otherwise.as_deref(), at)?;
+                self.refuse_srf(before, "CASE")?;
+                Ok(made)
             }
             ExprKind::Coalesce(args) => {
+                let before = self.cur().srf_count;
                 let (args, ty) = self.common_args(args, "COALESCE")?;
+                self.refuse_srf(before, "COALESCE")?;
                 Ok(Expr::Coalesce { ty, collation: Oid::INVALID, args, location: at })
             }
             ExprKind::MinMax { greatest, args } => self.min_max(*greatest, args, at),
@@ -89,6 +94,17 @@ impl Analyzer<'_> {
                 Err(Error::unsupported("SQL/JSON syntax").at(at))
             }
         }
+    }
+
+    /// A set cannot be made by an operand that may not be evaluated.
+    fn refuse_srf(&self, before: u32, construct: &str) -> Result<()> {
+        let st = self.cur();
+        if st.srf_count == before {
+            return Ok(());
+        }
+        Err(err!(FEATURE_NOT_SUPPORTED, "set-returning functions are not allowed in {construct}")
+            .hint("You might be able to move the set-returning function into a LATERAL FROM item.")
+            .at(st.last_srf))
     }
 
     fn is_row_type(&self, ty: Oid) -> Result<bool> {
@@ -239,7 +255,8 @@ impl Analyzer<'_> {
             )
             .at(at));
         }
-        let collation = self.collation_named(name)?;
+        let placed = ast::Name { pos: at.unwrap_or(name.pos), ..name.clone() };
+        let collation = self.collation_named(&placed)?;
         Ok(Expr::Collate { arg: Box::new(arg), collation, location: at })
     }
 

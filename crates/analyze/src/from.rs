@@ -234,13 +234,24 @@ impl Analyzer<'_> {
                         vec![arg.clone()],
                     );
                     let one = ast::Expr { kind: ast::ExprKind::Func(Box::new(one)), pos: expr.pos };
-                    let made = self.expr(&one, Kind::FromFunction)?;
+                    let mut made = self.expr(&one, Kind::FromFunction)?;
+                    crate::collate::assign(self, &mut made)?;
                     calls.push((made, &defs[..]));
                     names.push("unnest".into());
                 }
                 continue;
             }
-            let made = self.expr(expr, Kind::FromFunction)?;
+            let before = self.cur().srf_count;
+            let mut made = self.expr(expr, Kind::FromFunction)?;
+            let own = matches!(&made, Expr::Func(f) if f.ret_set) as u32;
+            if self.cur().srf_count > before + own {
+                return Err(err!(
+                    FEATURE_NOT_SUPPORTED,
+                    "set-returning functions must appear at top level of FROM"
+                )
+                .at(nested_srf(&made)));
+            }
+            crate::collate::assign(self, &mut made)?;
             let defs =
                 if defs.is_empty() && !function.rows_from { &function.columns } else { defs };
             calls.push((made, &defs[..]));
@@ -347,7 +358,10 @@ impl Analyzer<'_> {
             )
             .at(expr.location()));
         }
-        columns.push((chosen.to_owned(), ty, expr.typmod(), expr.collation()));
+        // A single OUT parameter names the column, whatever the alias.
+        let out = self.single_output(expr)?;
+        let name = out.unwrap_or_else(|| chosen.to_owned());
+        columns.push((name, ty, expr.typmod(), expr.collation()));
         Ok(info)
     }
 
@@ -379,6 +393,18 @@ impl Analyzer<'_> {
             outs.push((name, ty, -1, self.collation_of_type(ty)?));
         }
         Ok((outs.len() > 1).then_some(outs))
+    }
+
+    /// The name of a function's only OUT parameter.
+    fn single_output(&self, expr: &Expr) -> Result<Option<String>> {
+        let Expr::Func(f) = expr else { return Ok(None) };
+        let p = self.catalog().proc(f.func)?;
+        let (Some(modes), Some(names)) = (&p.arg_modes, &p.arg_names) else { return Ok(None) };
+        let mut outs = modes.iter().zip(names).filter(|(m, _)| matches!(m, b'o' | b'b' | b't'));
+        match (outs.next(), outs.next()) {
+            (Some((_, name)), None) if !name.is_empty() => Ok(Some(name.clone())),
+            _ => Ok(None),
+        }
     }
 
     fn column_collation(&self, def: &ast::ColumnDef, ty: Oid) -> Result<Oid> {
@@ -418,7 +444,7 @@ impl Analyzer<'_> {
         let merged = self.merge_columns(join, kind, &using, &left_cols, &right_cols, rtindex)?;
         let mut quals = None;
         if !using.is_empty() {
-            quals = Some(self.using_quals(&merged)?);
+            quals = Some(self.with_kind(Kind::JoinUsing, |a| a.using_quals(&merged))?);
         } else if let Some(on) = &join.on {
             quals = Some(self.join_on(on, &namespace)?);
         }
@@ -482,7 +508,8 @@ impl Analyzer<'_> {
             let r = find_one(right, name, "right", at)?;
             let (lvar, rvar) = (self.ns_var(&left[l].1), self.ns_var(&right[r].1));
             let (lvar, rvar) = (Expr::Var(lvar), Expr::Var(rvar));
-            let out = self.merged_var(kind, &lvar, &rvar)?;
+            let mut out = self.merged_var(kind, &lvar, &rvar)?;
+            crate::collate::assign(self, &mut out)?;
             merged.push(Merged { name: name.clone(), left: l, right: r, lvar, rvar, out });
         }
         Ok(merged)
@@ -668,6 +695,21 @@ impl Analyzer<'_> {
             self.st().nulling[index as usize - 1].push(join);
         }
     }
+}
+
+/// The place of a set-returning function within another call.
+fn nested_srf(expr: &Expr) -> Location {
+    let mut place = None;
+    ir::walk::children(expr, &mut |c| {
+        ir::walk::each(c, &mut |e| {
+            if let Expr::Func(f) = e
+                && f.ret_set
+            {
+                place = place.or(f.location);
+            }
+        });
+    });
+    place
 }
 
 /// A USING column.

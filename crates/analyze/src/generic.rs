@@ -26,6 +26,13 @@ struct Family {
     multirange: Oid,
 }
 
+/// The range types of the anycompatible family.
+#[derive(Default)]
+struct CommonRanges {
+    range: Oid,
+    multi: Oid,
+}
+
 /// Sets a slot, or compares with what it holds.
 fn agree(slot: &mut Oid, found: Oid) -> bool {
     if slot.is_valid() && *slot != found {
@@ -162,20 +169,16 @@ impl Analyzer<'_> {
         result: Oid,
         allow_poly: bool,
     ) -> Result<Oid> {
-        if !is_polymorphic(result) && !declared.iter().any(|d| is_polymorphic(*d)) {
+        if !declared.iter().any(|d| is_polymorphic(*d)) {
             return Ok(result);
         }
         let mut family = Family::default();
         let (mut nonarray, mut is_enum) = (false, false);
         let (mut have_poly_any, mut have_poly_unknown) = (false, false);
         let mut common: Vec<(Oid, ir::Location)> = Vec::new();
-        let (mut common_range, mut common_multi) = (Oid::INVALID, Oid::INVALID);
+        let mut ranges = CommonRanges::default();
         let mut have_common = false;
         for (&actual, &decl) in actual.iter().zip(declared.iter()) {
-            let mismatch = |what: &str, a: Oid, b: Oid| {
-                Err(err!(DATATYPE_MISMATCH, "arguments declared \"{what}\" are not all alike")
-                    .detail(format!("{} versus {}", self.type_shown(a), self.type_shown(b))))
-            };
             if !is_polymorphic(decl) {
                 continue;
             }
@@ -195,53 +198,7 @@ impl Analyzer<'_> {
                 have_poly_unknown |= !compatible;
                 continue;
             }
-            let base = base_type(self.catalog(), actual)?;
-            match decl.0 {
-                ANYELEMENT | ANYNONARRAY | ANYENUM => {
-                    if !agree(&mut family.elem, actual) {
-                        return mismatch("anyelement", family.elem, actual);
-                    }
-                }
-                ANYARRAY => {
-                    if !agree(&mut family.array, base) {
-                        return mismatch("anyarray", family.array, base);
-                    }
-                }
-                ANYRANGE => {
-                    if !agree(&mut family.range, base) {
-                        return mismatch("anyrange", family.range, base);
-                    }
-                }
-                ANYMULTIRANGE => {
-                    if !agree(&mut family.multirange, base) {
-                        return mismatch("anymultirange", family.multirange, base);
-                    }
-                }
-                ANYCOMPATIBLE | ANYCOMPATIBLENONARRAY => common.push((actual, None)),
-                ANYCOMPATIBLEARRAY => {
-                    let elem = element_type(self.catalog(), base)?;
-                    if !elem.is_valid() {
-                        return Err(err!(
-                            DATATYPE_MISMATCH,
-                            "argument declared {} is not an array but type {}",
-                            "anycompatiblearray",
-                            self.type_shown(actual)
-                        ));
-                    }
-                    common.push((elem, None));
-                }
-                ANYCOMPATIBLERANGE => {
-                    if !agree(&mut common_range, base) {
-                        return mismatch("anycompatiblerange", common_range, base);
-                    }
-                    common.push((self.range_subtype(base)?, None));
-                }
-                _ => {
-                    if !agree(&mut common_multi, base) {
-                        return mismatch("anycompatiblemultirange", common_multi, base);
-                    }
-                }
-            }
+            self.note_actual(actual, decl, &mut family, &mut common, &mut ranges)?;
         }
         if have_poly_any {
             self.finish_family(&mut family, have_poly_unknown, nonarray, is_enum)?;
@@ -263,8 +220,8 @@ impl Analyzer<'_> {
                 ANYMULTIRANGE => self.multirange_over(family.multirange, family.range)?,
                 ANYCOMPATIBLE | ANYCOMPATIBLENONARRAY => common_type,
                 ANYCOMPATIBLEARRAY => self.array_over(Oid::INVALID, common_type)?,
-                ANYCOMPATIBLERANGE => common_range,
-                ANYCOMPATIBLEMULTIRANGE => self.multirange_over(common_multi, common_range)?,
+                ANYCOMPATIBLERANGE => ranges.range,
+                ANYCOMPATIBLEMULTIRANGE => self.multirange_over(ranges.multi, ranges.range)?,
                 _ => decl,
             })
         };
@@ -272,6 +229,69 @@ impl Analyzer<'_> {
             *decl = to(*decl)?;
         }
         to(result)
+    }
+
+    /// What one actual argument says about the types that the declared ones stand for.
+    fn note_actual(
+        &self,
+        actual: Oid,
+        decl: Oid,
+        family: &mut Family,
+        common: &mut Vec<(Oid, ir::Location)>,
+        ranges: &mut CommonRanges,
+    ) -> Result<()> {
+        let mismatch = |what: &str, a: Oid, b: Oid| {
+            Err(err!(DATATYPE_MISMATCH, "arguments declared \"{what}\" are not all alike")
+                .detail(format!("{} versus {}", self.type_shown(a), self.type_shown(b))))
+        };
+        let base = base_type(self.catalog(), actual)?;
+        match decl.0 {
+            ANYELEMENT | ANYNONARRAY | ANYENUM => {
+                if !agree(&mut family.elem, actual) {
+                    return mismatch("anyelement", family.elem, actual);
+                }
+            }
+            ANYARRAY => {
+                if !agree(&mut family.array, base) {
+                    return mismatch("anyarray", family.array, base);
+                }
+            }
+            ANYRANGE => {
+                if !agree(&mut family.range, base) {
+                    return mismatch("anyrange", family.range, base);
+                }
+            }
+            ANYMULTIRANGE => {
+                if !agree(&mut family.multirange, base) {
+                    return mismatch("anymultirange", family.multirange, base);
+                }
+            }
+            ANYCOMPATIBLE | ANYCOMPATIBLENONARRAY => common.push((actual, None)),
+            ANYCOMPATIBLEARRAY => {
+                let elem = element_type(self.catalog(), base)?;
+                if !elem.is_valid() {
+                    return Err(err!(
+                        DATATYPE_MISMATCH,
+                        "argument declared {} is not an array but type {}",
+                        "anycompatiblearray",
+                        self.type_shown(actual)
+                    ));
+                }
+                common.push((elem, None));
+            }
+            ANYCOMPATIBLERANGE => {
+                if !agree(&mut ranges.range, base) {
+                    return mismatch("anycompatiblerange", ranges.range, base);
+                }
+                common.push((self.range_subtype(base)?, None));
+            }
+            _ => {
+                if !agree(&mut ranges.multi, base) {
+                    return mismatch("anycompatiblemultirange", ranges.multi, base);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn finish_family(

@@ -432,9 +432,9 @@ impl Analyzer<'_> {
                 made.constraint = Some(found.oid);
                 Ok(())
             }
-            Some(ast::ConflictTarget::Index { elems, predicate, .. }) => {
+            Some(ast::ConflictTarget::Index { elems, predicate, pos }) => {
                 for e in elems {
-                    made.arbiter.push(self.arbiter_elem(e)?);
+                    made.arbiter.push(self.arbiter_elem(e, *pos)?);
                 }
                 if let Some(p) = predicate {
                     made.arbiter_where = self.where_clause(Some(p), Kind::IndexPredicate)?;
@@ -445,7 +445,7 @@ impl Analyzer<'_> {
     }
 
     /// `resolve_unique_index_expr`.
-    fn arbiter_elem(&mut self, elem: &ast::IndexElem) -> Result<InferenceElem> {
+    fn arbiter_elem(&mut self, elem: &ast::IndexElem, pos: ast::Pos) -> Result<InferenceElem> {
         let at = loc(elem.pos);
         if elem.dir != ast::SortDir::Default {
             let message = "ASC/DESC is not allowed in ON CONFLICT clause";
@@ -457,10 +457,9 @@ impl Analyzer<'_> {
         }
         let parsed = match (&elem.expr, &elem.name) {
             (Some(e), _) => e.clone(),
-            (None, Some(name)) => ast::Expr {
-                kind: ExprKind::Column { parts: vec![name.clone()], star: false },
-                pos: elem.pos,
-            },
+            (None, Some(name)) => {
+                ast::Expr { kind: ExprKind::Column { parts: vec![name.clone()], star: false }, pos }
+            }
             _ => return Err(Error::internal("an index element of nothing")),
         };
         let expr = self.expr(&parsed, Kind::IndexExpression)?;
@@ -550,6 +549,12 @@ fn innermost(expr: Expr) -> Result<Expr> {
             Some(inner) => innermost(inner),
             None => Err(Error::internal("a store of nothing")),
         },
+        Expr::CoerceToDomain { arg, .. }
+            if matches!(*arg, Expr::FieldStore { .. })
+                || matches!(&*arg, Expr::Subscript(s) if s.assign.is_some()) =>
+        {
+            innermost(*arg)
+        }
         other => Ok(other),
     }
 }

@@ -37,7 +37,10 @@ mod update;
 mod window;
 
 pub use coerce::CoercionContext;
-pub use ddl::{ExprUse, column_default, partition_bound_value, relation_expr};
+pub use ddl::{
+    ExprUse, call, column_default, domain_check, execute_argument, parameter_default,
+    partition_bound_value, relation_expr, select_into, trigger_when,
+};
 pub use rewrite::{rewrite, stored_expr};
 pub use typename::{format_type, format_type_with};
 

@@ -100,11 +100,12 @@ impl Analyzer<'_> {
         }
         if given.next().is_some() {
             let (name, count) = (&alias.name, alias.columns.len());
+            let what = if own_name == "unnamed_join" { "join expression" } else { "table" };
+            let _ = at;
             return Err(err!(
                 INVALID_COLUMN_REFERENCE,
-                "table \"{name}\" has {available} columns available but {count} columns specified"
-            )
-            .at(at));
+                "{what} \"{name}\" has {available} columns available but {count} columns specified"
+            ));
         }
         Ok(Alias { name: alias.name.clone(), columns })
     }
@@ -207,6 +208,7 @@ impl Analyzer<'_> {
                 let hit = if relid.is_valid() {
                     let rte = &st.rtable[item.rtindex as usize - 1];
                     rte.alias.is_none()
+                        && item.returning == ReturningKind::Default
                         && matches!(rte.kind, RteKind::Relation { relid: r, .. } if r == relid)
                 } else {
                     item.name == name
@@ -518,7 +520,7 @@ impl Analyzer<'_> {
         let mut exact: Vec<(&Rte, bool)> = Vec::new();
         let mut best = 3 + 1;
         let mut near: Vec<(&str, &str)> = Vec::new();
-        for (depth, st) in self.states.iter().rev().enumerate() {
+        for st in self.states.iter().rev() {
             for (i, rte) in st.rtable.iter().enumerate() {
                 if matches!(rte.kind, RteKind::Join { .. }) && rte.alias.is_none() {
                     continue;
@@ -527,9 +529,13 @@ impl Analyzer<'_> {
                     Some(t) => distance(t, &rte.eref.name, 3),
                     None => 0,
                 };
+                let system = SYSTEM_COLUMNS.iter().any(|c| c.0 == name);
+                if system && penalty == 0 && matches!(rte.kind, RteKind::Relation { .. }) {
+                    exact.push((rte, false));
+                }
                 for column in rte.eref.columns.iter().filter(|c| !c.is_empty()) {
                     if column == name && penalty == 0 {
-                        let lateral = depth == 0
+                        let lateral = !st.lateral_active
                             && st.namespace.iter().any(|n| {
                                 n.rtindex as usize == i + 1 && n.lateral_only && n.lateral_ok
                             });

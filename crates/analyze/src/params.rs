@@ -68,7 +68,14 @@ impl Analyzer<'_> {
                 Err(err!(AMBIGUOUS_PARAMETER, "could not determine data type of parameter ${id}")
                     .at(at))
             }
-            None => Ok(()),
+            None => match types.iter().position(|t| !t.is_valid() || *t == oids::UNKNOWN) {
+                Some(i) => Err(err!(
+                    INDETERMINATE_DATATYPE,
+                    "could not determine data type of parameter ${}",
+                    i + 1
+                )),
+                None => Ok(()),
+            },
         }
     }
 }

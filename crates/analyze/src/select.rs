@@ -1,9 +1,8 @@
 //! SELECT and VALUES.
 
-use crate::from::output_columns;
 use crate::names::{new_rte, ns_column};
 use crate::state::{Analyzer, Kind, loc};
-use base::{Error, Oid, Result, err};
+use base::{Oid, Result, err};
 use catalog::oids;
 use ir::{Alias, CmdType, Expr, FromExpr, FromItem, LimitOption, Query, RteKind};
 use parser::ast::{self, SelectBody};
@@ -210,14 +209,5 @@ impl Analyzer<'_> {
             .map(|i| ns_column(index, i as i16 + 1, types[i], typmods[i], collations[i]))
             .collect();
         self.ns_item(index, &eref, cols)
-    }
-
-    /// Analyses a query as a subquery of the current level and gives its output columns.
-    #[allow(clippy::type_complexity)]
-    pub fn output_of(&self, query: &Query) -> Result<Vec<(String, Oid, i32, Oid)>> {
-        if query.command == CmdType::Nothing {
-            return Err(Error::internal("a query without output"));
-        }
-        Ok(output_columns(query))
     }
 }

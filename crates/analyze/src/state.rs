@@ -10,7 +10,6 @@ use parser::ast::{self, NO_POS, Pos};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     None,
-    Other,
     JoinOn,
     JoinUsing,
     FromSubselect,
@@ -53,7 +52,6 @@ pub(crate) enum Kind {
     CallArgument,
     CopyWhere,
     GeneratedColumn,
-    CycleMark,
 }
 
 impl Kind {
@@ -61,7 +59,6 @@ impl Kind {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::None => "invalid expression context",
-            Kind::Other => "extension expression",
             Kind::JoinOn => "JOIN/ON",
             Kind::JoinUsing => "JOIN/USING",
             Kind::FromSubselect => "sub-SELECT in FROM",
@@ -99,7 +96,6 @@ impl Kind {
             Kind::CallArgument => "CALL",
             Kind::CopyWhere => "WHERE",
             Kind::GeneratedColumn => "GENERATED AS",
-            Kind::CycleMark => "CYCLE",
         }
     }
 
@@ -162,8 +158,6 @@ pub(crate) struct CteSlot {
     pub cte: ir::Cte,
     /// Being analysed: its recursive term may refer to it.
     pub in_progress: bool,
-    /// Data-modifying.
-    pub modifying: bool,
     /// Without RETURNING, so that it cannot be read.
     pub unreadable: bool,
 }
@@ -199,8 +193,9 @@ pub(crate) struct State {
     pub multi_assign: u32,
     /// The value under test of a domain's check.
     pub domain_value: Option<Expr>,
-    /// Names of the parameters of the function that this is the body of.
-    pub in_from_function: bool,
+    /// Calls of set-returning functions so far, and the place of the last one.
+    pub srf_count: u32,
+    pub last_srf: Location,
 }
 
 impl Default for Kind {

@@ -115,11 +115,11 @@ impl Analyzer<'_> {
     /// The array type for an element, which may be an array itself.
     fn array_of(&self, ty: Oid, at: Location) -> Result<Oid> {
         let desc = self.type_desc(ty)?;
-        if desc.is_array() {
-            return Ok(ty);
-        }
         if desc.array.is_valid() {
             return Ok(desc.array);
+        }
+        if desc.is_array() {
+            return Ok(ty);
         }
         Err(err!(
             UNDEFINED_OBJECT,

@@ -213,11 +213,6 @@ pub(crate) fn column_name(expr: &ast::Expr) -> String {
     }
 }
 
-/// `FigureIndexColname`: none if the expression suggests no name.
-pub(crate) fn index_column_name(expr: &ast::Expr) -> Option<String> {
-    figure(expr).map(|f| f.0)
-}
-
 /// A name and how good it is (2 beats the name of a cast's type, which is 1).
 fn figure(expr: &ast::Expr) -> Option<(String, u8)> {
     let fixed = |name: &str| Some((name.to_owned(), 2));

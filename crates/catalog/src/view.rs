@@ -316,9 +316,27 @@ impl CatalogView {
             b'm' => Oid(4537),
             b'c' => oids::RECORD,
             b'b' if t.is_array() => oids::ANYARRAY,
-            _ => return Ok(None),
+            _ => return self.coercible_opclass(oid, &classes),
         };
         Ok(find(stand_in))
+    }
+
+    /// The default class of a type that this one has the same bytes as, such as `oid` for
+    /// `regclass`.
+    fn coercible_opclass(
+        &self,
+        oid: Oid,
+        classes: &[Arc<OpclassDesc>],
+    ) -> Result<Option<Arc<OpclassDesc>>> {
+        for class in classes.iter().filter(|c| c.is_default) {
+            if let Some(cast) = self.cast(oid, class.input_type)?
+                && cast.method == CastMethod::Binary
+                && cast.context == CastContext::Implicit
+            {
+                return Ok(Some(class.clone()));
+            }
+        }
+        Ok(None)
     }
 
     /// An operator class, by access method, schema (or the search path) and name.
