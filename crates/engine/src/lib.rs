@@ -18,6 +18,7 @@ mod functions;
 mod session;
 pub mod settings;
 pub mod sink;
+pub mod sysfn;
 
 pub use database::{CheckpointKind, CreateOptions, Database, DatabaseState, Logger, PendingFiles};
 pub use session::{Session, SessionCore, SessionOptions, StatementEnv, TransactionStatus};

@@ -145,4 +145,8 @@ impl FnEnv for StatementEnv<'_> {
     fn call_session_fn(&self, call: &CallInfo, args: &[Datum]) -> Option<Result<Datum>> {
         crate::functions::call(self, call, args)
     }
+
+    fn session_rows(&self, call: &CallInfo, args: &[Datum]) -> Option<Result<Vec<Vec<Datum>>>> {
+        crate::functions::rows(self, call, args)
+    }
 }

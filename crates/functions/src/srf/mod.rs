@@ -5,7 +5,7 @@ pub(crate) mod tables;
 
 use crate::builtin;
 use crate::call::FnCtx;
-use base::{Oid, Result};
+use base::{Oid, Result, err};
 use types::{ColumnBuilder, Datum};
 
 /// The rows of one call.
@@ -51,5 +51,18 @@ impl RowSource for Rows {
 /// The built-in set-returning function of this OID.
 pub fn set_returning(oid: Oid) -> Option<SrfFn> {
     let row = builtin::proc(oid)?;
-    series::find(row.prosrc).or_else(|| tables::find(row.prosrc))
+    series::find(row.prosrc)
+        .or_else(|| tables::find(row.prosrc))
+        .or_else(|| row.proretset.then_some(session_rows as SrfFn))
+}
+
+/// The rows that only the session can make.
+fn session_rows(cx: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
+    match cx.env.session_rows(cx.call, args) {
+        Some(rows) => Ok(Rows::new(rows?)),
+        None => {
+            let name = cx.env.catalog().proc_name(cx.call.fn_oid).unwrap_or_default();
+            Err(err!(FEATURE_NOT_SUPPORTED, "function {name} is not supported yet"))
+        }
+    }
 }

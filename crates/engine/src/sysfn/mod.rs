@@ -1,0 +1,128 @@
+//! Functions that only a session can run: definitions of objects, names and visibility, rights,
+//! sizes, settings, the state of the server.
+//!
+//! Entry points: [`call`] and [`rows`], by the function's OID; what they need of the session
+//! comes through [`SysSession`].
+
+mod args;
+mod constraint;
+mod definition;
+mod function;
+mod index;
+mod names;
+mod object;
+mod privilege;
+mod session;
+mod settings;
+mod size;
+mod status;
+mod table_rows;
+mod text;
+mod visible;
+
+pub use names::ViewNames;
+
+use crate::activity::SessionInfo;
+use crate::settings::SessionSettings;
+use args::Args;
+use base::{Oid, Result};
+use catalog::{CatalogView, SysRow};
+use functions::{CallInfo, FnEnv};
+use txn::LockInfo;
+use types::Datum;
+
+/// A cursor, as `pg_cursors` shows it.
+#[derive(Clone, Debug, Default)]
+pub struct CursorInfo {
+    pub name: String,
+    pub statement: String,
+    pub holdable: bool,
+    pub binary: bool,
+    pub scrollable: bool,
+    /// Microseconds since 2000.
+    pub created: i64,
+}
+
+/// A prepared statement, as `pg_prepared_statements` shows it.
+#[derive(Clone, Debug, Default)]
+pub struct PreparedInfo {
+    pub name: String,
+    pub statement: String,
+    /// Microseconds since 2000.
+    pub prepared: i64,
+    pub parameter_types: Vec<Oid>,
+    pub result_types: Option<Vec<Oid>>,
+    pub from_sql: bool,
+    pub generic_plans: i64,
+    pub custom_plans: i64,
+}
+
+/// What these functions need of the session and the server.
+pub trait SysSession {
+    /// The catalogs, as the statement sees them.
+    fn view(&self) -> &CatalogView;
+    /// The session as other functions see it.
+    fn env(&self) -> &dyn FnEnv;
+    /// All rows of a system table.
+    fn table_rows(&self, table: Oid) -> Result<Vec<SysRow>>;
+    /// Rows of a system table that an index finds.
+    fn index_rows(&self, index: Oid, key: &[Datum]) -> Result<Vec<SysRow>>;
+    /// The session's number.
+    fn pid(&self) -> i32;
+    /// The settings in force.
+    fn settings(&self) -> SessionSettings;
+    /// SET.
+    fn set_config(&self, name: &str, value: &str, local: bool) -> Result<()>;
+    /// Bytes of a fork (0 main, 1 free space map, 2 visibility map, 3 init) of a relation.
+    fn fork_bytes(&self, relation: &catalog::RelationDesc, fork: u8) -> Result<i64>;
+    /// Bytes of a database's or tablespace's files.
+    fn directory_bytes(&self, path: &str) -> Result<i64>;
+    /// All sessions.
+    fn sessions(&self) -> Vec<SessionInfo>;
+    /// All locks.
+    fn locks(&self) -> Vec<LockInfo>;
+    /// Numbers of the sessions that hold up another.
+    fn blocking(&self, pid: i32) -> Vec<i32>;
+    /// Cancels (or ends) a session; false if there is none.
+    fn signal(&self, pid: i32, terminate: bool) -> bool;
+    /// The transaction's id; given one if `assign`.
+    fn xid(&self, assign: bool) -> Result<Option<u64>>;
+    /// The end of the log: written and flushed.
+    fn wal_ends(&self) -> (u64, u64);
+    /// Microseconds since 2000: server start, configuration read.
+    fn start_times(&self) -> (i64, i64);
+    /// Open cursors.
+    fn cursors(&self) -> Vec<CursorInfo>;
+    /// Prepared statements.
+    fn prepared(&self) -> Vec<PreparedInfo>;
+    /// The session's temporary schema.
+    fn temp_schema(&self) -> Option<Oid> {
+        self.view().context().temp_namespace
+    }
+}
+
+/// Runs a function; `None` if it is not one of these.
+pub fn call(s: &dyn SysSession, call: &CallInfo, args: &[Datum]) -> Option<Result<Datum>> {
+    let row = functions::builtin::proc(call.fn_oid)?;
+    let args = Args { values: args, types: &row.proargtypes };
+    let name = row.proname;
+    definition::call(s, name, &args)
+        .or_else(|| function::call(s, name, &args))
+        .or_else(|| visible::call(s, name, &args))
+        .or_else(|| privilege::call(s, name, &args))
+        .or_else(|| size::call(s, name, &args))
+        .or_else(|| settings::call(s, name, &args))
+        .or_else(|| object::call(s, name, &args))
+        .or_else(|| status::call(s, name, &args))
+}
+
+/// The rows of a set-returning function; `None` if it is not one of these.
+pub fn rows(
+    s: &dyn SysSession,
+    call: &CallInfo,
+    args: &[Datum],
+) -> Option<Result<Vec<Vec<Datum>>>> {
+    let row = functions::builtin::proc(call.fn_oid)?;
+    let args = Args { values: args, types: &row.proargtypes };
+    table_rows::rows(s, row.proname, &args)
+}

@@ -1,0 +1,316 @@
+//! `has_*_privilege`, `pg_has_role`.
+
+use super::SysSession;
+use super::args::Args;
+use base::{Oid, Result, bail, err};
+use catalog::acl::{AclItem, bit};
+use catalog::{SysRow, indexes, oids};
+use types::Datum;
+
+pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> {
+    if name == "pg_has_role" {
+        return Some(has_role(s, args));
+    }
+    if name == "row_security_active" {
+        return Some(row_security(s, args));
+    }
+    let what = name.strip_prefix("has_")?.strip_suffix("_privilege")?;
+    Some(has(s, what, args).map(|v| v.map_or(Datum::Null, Datum::Bool)))
+}
+
+/// How one kind of object keeps its rights.
+struct Kind {
+    table: Oid,
+    /// Its OID index; none is a scan.
+    index: Option<Oid>,
+    oid: &'static str,
+    name: &'static str,
+    owner: &'static str,
+    acl: &'static str,
+    /// Letters that everyone has where there is no list.
+    public: &'static [u8],
+    noun: &'static str,
+}
+
+fn kind(what: &str) -> Option<Kind> {
+    let k = |table, index, oid, name, owner, acl, public, noun| {
+        Some(Kind { table, index, oid, name, owner, acl, public, noun })
+    };
+    let class = Some(indexes::PG_CLASS_OID);
+    let (proc, ty) = (Some(indexes::PG_PROC_OID), Some(indexes::PG_TYPE_OID));
+    let schema = Some(indexes::PG_NAMESPACE_OID);
+    match what {
+        "table" | "any_column" | "column" | "sequence" => {
+            k(oids::PG_CLASS, class, "oid", "relname", "relowner", "relacl", b"", "relation")
+        }
+        "schema" => {
+            k(oids::PG_NAMESPACE, schema, "oid", "nspname", "nspowner", "nspacl", b"", "schema")
+        }
+        "database" => {
+            k(oids::PG_DATABASE, None, "oid", "datname", "datdba", "datacl", b"cT", "database")
+        }
+        "function" => {
+            k(oids::PG_PROC, proc, "oid", "proname", "proowner", "proacl", b"X", "function")
+        }
+        "language" => {
+            k(oids::PG_LANGUAGE, None, "oid", "lanname", "lanowner", "lanacl", b"U", "language")
+        }
+        "type" => k(oids::PG_TYPE, ty, "oid", "typname", "typowner", "typacl", b"U", "type"),
+        "tablespace" => {
+            k(oids::PG_TABLESPACE, None, "oid", "spcname", "spcowner", "spcacl", b"", "tablespace")
+        }
+        "foreign_data_wrapper" => k(
+            oids::PG_FOREIGN_DATA_WRAPPER,
+            None,
+            "oid",
+            "fdwname",
+            "fdwowner",
+            "fdwacl",
+            b"",
+            "foreign-data wrapper",
+        ),
+        "server" => {
+            k(oids::PG_FOREIGN_SERVER, None, "oid", "srvname", "srvowner", "srvacl", b"", "server")
+        }
+        _ => None,
+    }
+}
+
+fn letter(word: &str) -> Option<u8> {
+    Some(match word {
+        "INSERT" => b'a',
+        "SELECT" => b'r',
+        "UPDATE" => b'w',
+        "DELETE" => b'd',
+        "TRUNCATE" => b'D',
+        "REFERENCES" => b'x',
+        "TRIGGER" => b't',
+        "EXECUTE" => b'X',
+        "USAGE" => b'U',
+        "CREATE" => b'C',
+        "TEMPORARY" | "TEMP" => b'T',
+        "CONNECT" => b'c',
+        "SET" => b's',
+        "ALTER SYSTEM" => b'A',
+        "MAINTAIN" => b'm',
+        _ => return None,
+    })
+}
+
+/// What is asked for: any of these rights, some with the right to grant them.
+fn wanted(text: &str) -> Result<Vec<(u32, bool)>> {
+    text.split(',')
+        .map(|word| {
+            let upper = word.trim().to_ascii_uppercase();
+            let (plain, grant) = match upper.strip_suffix(" WITH GRANT OPTION") {
+                Some(plain) => (plain.trim(), true),
+                None => (upper.as_str(), false),
+            };
+            let letter = letter(plain).ok_or_else(|| {
+                err!(INVALID_PARAMETER_VALUE, "unrecognized privilege type: \"{}\"", word.trim())
+            })?;
+            Ok((bit(letter), grant))
+        })
+        .collect()
+}
+
+fn role_of(s: &dyn SysSession, args: &Args, i: usize) -> Result<Oid> {
+    if args.is_oid(i) {
+        return args.oid(i);
+    }
+    match args.text(i)? {
+        "public" => Ok(Oid::INVALID),
+        name => Ok(s.view().require_role(name)?.oid),
+    }
+}
+
+fn has(s: &dyn SysSession, what: &str, args: &Args) -> Result<Option<bool>> {
+    let columns = usize::from(what == "column");
+    let explicit = args.len() > 2 + columns;
+    let user = if explicit { role_of(s, args, 0)? } else { s.env().current_user() };
+    let at = usize::from(explicit);
+    let rights = wanted(args.text(args.len() - 1)?)?;
+    if what == "parameter" || what == "largeobject" {
+        return Ok(Some(superuser(s, user)?));
+    }
+    let Some(kind) = kind(what) else { return Ok(Some(superuser(s, user)?)) };
+    let Some(row) = object(s, &kind, args, at)? else { return Ok(None) };
+    let mut found = check(s, &kind, &row, user, &rights)?;
+    if !found && matches!(what, "column" | "any_column") {
+        found = by_columns(s, &row, user, &rights, what, args, at + 1)?;
+    }
+    Ok(Some(found))
+}
+
+fn by_columns(
+    s: &dyn SysSession,
+    row: &SysRow,
+    user: Oid,
+    rights: &[(u32, bool)],
+    what: &str,
+    args: &Args,
+    at: usize,
+) -> Result<bool> {
+    let rel = s.view().relation(row.oid("oid")?)?;
+    let only = match what {
+        "any_column" => None,
+        _ => match &args.values[at] {
+            name @ Datum::Bytes(_) => rel.column_number(name.as_str()),
+            _ => Some(args.int(at)? as i16),
+        },
+    };
+    let member = roles_of(s, user)?;
+    let key = [Datum::U32(rel.oid.0)];
+    for column in s.index_rows(indexes::PG_ATTRIBUTE_NUM, &key)? {
+        if only.is_some_and(|n| Ok(n) != column.i16("attnum")) {
+            continue;
+        }
+        if let Some(acl) = column.acl("attacl")?
+            && grants(&acl, &member, rights)
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The object's row; an error if a name means nothing.
+fn object(s: &dyn SysSession, kind: &Kind, args: &Args, at: usize) -> Result<Option<SysRow>> {
+    let types = s.env().catalog();
+    let oid = if args.is_oid(at) {
+        args.oid(at)?
+    } else {
+        let text = args.text(at)?;
+        match kind.noun {
+            "relation" => types.types().reg_in(oids::REGCLASS, text)?,
+            "function" => types.types().reg_in(oids::REGPROCEDURE, text)?,
+            "type" => types.types().reg_in(oids::REGTYPE, text)?,
+            "schema" => s.view().require_namespace(text)?.oid,
+            noun => return named(s, kind, noun, text).map(Some),
+        }
+    };
+    if let Some(index) = kind.index {
+        return Ok(s.index_rows(index, &[Datum::U32(oid.0)])?.into_iter().next());
+    }
+    for row in s.table_rows(kind.table)? {
+        if row.oid(kind.oid)? == oid {
+            return Ok(Some(row));
+        }
+    }
+    Ok(None)
+}
+
+fn named(s: &dyn SysSession, kind: &Kind, noun: &str, name: &str) -> Result<SysRow> {
+    for row in s.table_rows(kind.table)? {
+        if &*row.text(kind.name)? == name {
+            return Ok(row);
+        }
+    }
+    match noun {
+        "database" => bail!(INVALID_CATALOG_NAME, "database \"{name}\" does not exist"),
+        _ => bail!(UNDEFINED_OBJECT, "{noun} \"{name}\" does not exist"),
+    }
+}
+
+fn superuser(s: &dyn SysSession, user: Oid) -> Result<bool> {
+    Ok(user == oids::SUPERUSER || s.view().find_role(user)?.is_some_and(|r| r.superuser))
+}
+
+/// The user and all roles whose rights it has.
+fn roles_of(s: &dyn SysSession, user: Oid) -> Result<Vec<Oid>> {
+    let mut all = vec![user];
+    let mut next = 0;
+    while next < all.len() {
+        if let Some(role) = s.view().find_role(all[next])? {
+            for (of, _, inherit, _) in &role.member_of {
+                if *inherit && !all.contains(of) {
+                    all.push(*of);
+                }
+            }
+        }
+        next += 1;
+    }
+    Ok(all)
+}
+
+fn grants(acl: &[AclItem], roles: &[Oid], rights: &[(u32, bool)]) -> bool {
+    rights.iter().any(|(right, grant)| {
+        acl.iter().any(|item| {
+            let applies = !item.grantee.is_valid() || roles.contains(&item.grantee);
+            let given = if *grant { item.grant_options } else { item.privileges };
+            applies && given & right != 0
+        })
+    })
+}
+
+fn check(
+    s: &dyn SysSession,
+    kind: &Kind,
+    row: &SysRow,
+    user: Oid,
+    rights: &[(u32, bool)],
+) -> Result<bool> {
+    if superuser(s, user)? {
+        return Ok(true);
+    }
+    let roles = roles_of(s, user)?;
+    if let Some(acl) = row.acl(kind.acl)? {
+        return Ok(grants(&acl, &roles, rights));
+    }
+    if roles.contains(&row.oid(kind.owner)?) {
+        return Ok(true);
+    }
+    Ok(rights.iter().any(|(r, grant)| !grant && kind.public.iter().any(|l| bit(*l) == *r)))
+}
+
+fn has_role(s: &dyn SysSession, args: &Args) -> Result<Datum> {
+    let explicit = args.len() > 2;
+    let user = if explicit { role_of(s, args, 0)? } else { s.env().current_user() };
+    let role = role_of(s, args, usize::from(explicit))?;
+    let word = args.text(args.len() - 1)?.to_ascii_uppercase();
+    let (plain, admin) = match word.split_once(" WITH ") {
+        Some((plain, _)) => (plain.to_string(), true),
+        None => (word, false),
+    };
+    if !matches!(plain.as_str(), "USAGE" | "MEMBER" | "SET") {
+        bail!(INVALID_PARAMETER_VALUE, "unrecognized privilege type: \"{plain}\"");
+    }
+    if superuser(s, user)? || (user == role && !admin) {
+        return Ok(Datum::Bool(true));
+    }
+    let mut all = vec![user];
+    let mut next = 0;
+    while next < all.len() {
+        if let Some(desc) = s.view().find_role(all[next])? {
+            for (of, may_admin, inherit, set) in &desc.member_of {
+                let counts = match plain.as_str() {
+                    "USAGE" => *inherit,
+                    "SET" => *set,
+                    _ => true,
+                };
+                if *of == role && counts && (!admin || *may_admin) {
+                    return Ok(Datum::Bool(true));
+                }
+                if counts && !all.contains(of) {
+                    all.push(*of);
+                }
+            }
+        }
+        next += 1;
+    }
+    Ok(Datum::Bool(false))
+}
+
+fn row_security(s: &dyn SysSession, args: &Args) -> Result<Datum> {
+    let oid = if args.is_oid(0) {
+        args.oid(0)?
+    } else {
+        s.env().catalog().types().reg_in(oids::REGCLASS, args.text(0)?)?
+    };
+    let Some(rel) = s.view().find_relation(oid)? else { return Ok(Datum::Bool(false)) };
+    let user = s.env().current_user();
+    let exempt = superuser(s, user)?
+        || s.view().find_role(user)?.is_some_and(|r| r.bypass_rls)
+        || (roles_of(s, user)?.contains(&rel.owner) && !rel.force_row_security);
+    Ok(Datum::Bool(rel.row_security && !exempt))
+}

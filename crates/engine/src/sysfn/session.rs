@@ -1,0 +1,126 @@
+//! A running statement's surroundings, as these functions use them.
+
+use super::{CursorInfo, PreparedInfo, SysSession};
+use crate::StatementEnv;
+use crate::activity::SessionInfo;
+use crate::settings::{Actor, SessionSettings};
+use base::{Fork, Oid, Result};
+use catalog::{CatalogView, RelationDesc, RowStore, SysRow};
+use functions::FnEnv;
+use txn::LockInfo;
+use types::Datum;
+
+/// Microseconds from 1970 to 2000.
+const EPOCH_SHIFT: i64 = 946_684_800_000_000;
+
+impl SysSession for StatementEnv<'_> {
+    fn view(&self) -> &CatalogView {
+        &self.view
+    }
+
+    fn env(&self) -> &dyn FnEnv {
+        self
+    }
+
+    fn table_rows(&self, table: Oid) -> Result<Vec<SysRow>> {
+        self.core.store.table_scan(table)
+    }
+
+    fn index_rows(&self, index: Oid, key: &[Datum]) -> Result<Vec<SysRow>> {
+        self.core.store.index_scan(index, key)
+    }
+
+    fn pid(&self) -> i32 {
+        self.core.backend.pid()
+    }
+
+    fn settings(&self) -> SessionSettings {
+        self.core.settings.lock().clone()
+    }
+
+    fn set_config(&self, name: &str, value: &str, local: bool) -> Result<()> {
+        let actor = Actor { superuser: self.core.is_superuser(), at_start: false };
+        self.core.settings.lock().set(name, value, local, actor)
+    }
+
+    fn fork_bytes(&self, relation: &RelationDesc, fork: u8) -> Result<i64> {
+        let fork = match fork {
+            0 => Fork::Main,
+            1 => Fork::Fsm,
+            2 => Fork::Vm,
+            _ => Fork::Init,
+        };
+        let persistence = match relation.persistence {
+            catalog::Persistence::Permanent => buffer::Persistence::Permanent,
+            catalog::Persistence::Unlogged => buffer::Persistence::Unlogged,
+            catalog::Persistence::Temp => buffer::Persistence::Temp,
+        };
+        let files = self.core.database.storage().pool.relation(relation.relfile, persistence);
+        if !files.exists(fork)? {
+            return Ok(0);
+        }
+        Ok(i64::from(files.nblocks(fork)?.0) * base::PAGE_SIZE as i64)
+    }
+
+    fn directory_bytes(&self, path: &str) -> Result<i64> {
+        let disk = self.core.database.disk();
+        let mut todo = vec![self.core.database.dir().join(path)];
+        let mut bytes = 0;
+        while let Some(dir) = todo.pop() {
+            for entry in disk.list(&dir)? {
+                let path = dir.join(&entry.name);
+                if entry.is_dir {
+                    todo.push(path);
+                } else {
+                    bytes += disk.open(&path, &os::OpenOptions::new())?.len()? as i64;
+                }
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn sessions(&self) -> Vec<SessionInfo> {
+        self.core.database.activity().sessions()
+    }
+
+    fn locks(&self) -> Vec<LockInfo> {
+        let txn = &self.core.database.storage().txn;
+        txn.locks().list(txn)
+    }
+
+    fn blocking(&self, pid: i32) -> Vec<i32> {
+        let txn = &self.core.database.storage().txn;
+        txn.locks().blocking_pids(txn, pid)
+    }
+
+    fn signal(&self, pid: i32, terminate: bool) -> bool {
+        let activity = self.core.database.activity();
+        if terminate { activity.terminate(pid) } else { activity.cancel(pid) }
+    }
+
+    fn xid(&self, assign: bool) -> Result<Option<u64>> {
+        let txn = self.core.txn()?;
+        if assign {
+            return Ok(Some(txn.xid()?.0));
+        }
+        Ok(txn.top_xid_if_any().map(|x| x.0))
+    }
+
+    fn wal_ends(&self) -> (u64, u64) {
+        let wal = self.core.database.wal();
+        (wal.inserted().0, wal.flushed().0)
+    }
+
+    fn start_times(&self) -> (i64, i64) {
+        let start = self.core.database.start_micros - EPOCH_SHIFT;
+        (start, start)
+    }
+
+    fn cursors(&self) -> Vec<CursorInfo> {
+        Vec::new()
+    }
+
+    fn prepared(&self) -> Vec<PreparedInfo> {
+        Vec::new()
+    }
+}

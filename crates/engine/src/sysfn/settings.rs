@@ -1,0 +1,77 @@
+//! `current_setting`, `set_config`, `pg_settings`.
+
+use super::SysSession;
+use super::args::{Args, opt_text};
+use base::settings::{self, SettingDef, SettingType};
+use base::{Result, bail};
+use types::Datum;
+
+pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> {
+    Some(match name {
+        "current_setting" => current(s, args),
+        "set_config" => set(s, args),
+        _ => return None,
+    })
+}
+
+fn current(s: &dyn SysSession, args: &Args) -> Result<Datum> {
+    let name = args.text(0)?;
+    match s.settings().show(name) {
+        Some(value) => Ok(Datum::string(value)),
+        None if args.bool(1) => Ok(Datum::Null),
+        None => {
+            bail!(UNDEFINED_OBJECT, "unrecognized configuration parameter \"{name}\"")
+        }
+    }
+}
+
+fn set(s: &dyn SysSession, args: &Args) -> Result<Datum> {
+    if args.is_null(0) {
+        bail!(NULL_VALUE_NOT_ALLOWED, "SET requires parameter name");
+    }
+    let name = args.text(0)?.to_string();
+    let value = if args.is_null(1) { "" } else { args.text(1)? };
+    s.set_config(&name, value, args.bool(2))?;
+    Ok(opt_text(s.settings().show(&name)))
+}
+
+/// The rows of `pg_settings`.
+pub(super) fn all(s: &dyn SysSession) -> Vec<Vec<Datum>> {
+    let current = s.settings();
+    settings::all().iter().filter(|d| !d.hidden).map(|d| row(&current, d)).collect()
+}
+
+fn row(current: &crate::settings::SessionSettings, d: &SettingDef) -> Vec<Datum> {
+    let text = |t: &str| if t.is_empty() { Datum::Null } else { Datum::text(t) };
+    let raw = |v: &settings::SettingValue| Datum::string(d.show_plain(v));
+    let unit = d.unit.name();
+    let number = matches!(d.kind, SettingType::Integer | SettingType::Real);
+    let words: Vec<String> = d.enum_values.iter().map(|w| w.to_string()).collect();
+    let (short, extra) = match d.description.split_once('\u{1f}') {
+        Some((short, extra)) => (short, extra),
+        None => (d.description, ""),
+    };
+    vec![
+        Datum::text(d.name),
+        current.get(d.name).map_or(Datum::Null, raw),
+        text(unit),
+        Datum::text(d.category),
+        text(short),
+        text(extra),
+        Datum::text(d.context.as_str()),
+        Datum::text(d.kind.as_str()),
+        Datum::text(current.source(d).as_str()),
+        if number { text(d.min_text) } else { Datum::Null },
+        if number { text(d.max_text) } else { Datum::Null },
+        if d.kind == SettingType::Enum {
+            catalog::vector::from_texts(catalog::oids::TEXT, &words)
+        } else {
+            Datum::Null
+        },
+        d.boot.map_or(Datum::Null, Datum::text),
+        raw(current.reset_value(d)),
+        Datum::Null,
+        Datum::Null,
+        Datum::Bool(false),
+    ]
+}

@@ -1,0 +1,192 @@
+//! The session, its transaction, the server, and what statistics there are.
+
+use super::SysSession;
+use super::args::{Args, opt_text};
+use base::{Oid, Result, bail};
+use types::Datum;
+
+pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> {
+    session(s, name, args)
+        .or_else(|| transaction(s, name, args))
+        .or_else(|| server(s, name, args))
+        .or_else(|| statistics(s, name))
+}
+
+fn int4_array(values: &[i32]) -> Datum {
+    let elem = types::array::ElemType::builtin(Oid(23));
+    let values: Vec<Datum> = values.iter().map(|n| Datum::I32(*n)).collect();
+    types::array::make_vector(&elem, &values).unwrap_or(Datum::Null)
+}
+
+fn session(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> {
+    let own = || s.sessions().into_iter().find(|i| i.pid == s.pid());
+    Some(match name {
+        "pg_backend_pid" => Ok(Datum::I32(s.pid())),
+        "inet_client_addr" => client_address(own().and_then(|i| i.client_addr)),
+        "inet_client_port" => Ok(own().and_then(|i| i.client_port).map_or(Datum::Null, Datum::I32)),
+        "inet_server_addr" | "inet_server_port" => Ok(Datum::Null),
+        "pg_cancel_backend" => signal(s, args, false),
+        "pg_terminate_backend" => signal(s, args, true),
+        "pg_blocking_pids" => args.int(0).map(|pid| int4_array(&s.blocking(pid as i32))),
+        "pg_safe_snapshot_blocking_pids" => Ok(int4_array(&[])),
+        "pg_stat_clear_snapshot"
+        | "pg_stat_force_next_flush"
+        | "pg_stat_reset"
+        | "pg_stat_reset_shared"
+        | "pg_stat_reset_single_table_counters"
+        | "pg_stat_reset_single_function_counters"
+        | "pg_stat_reset_slru" => Ok(Datum::text("")),
+        _ => return None,
+    })
+}
+
+fn client_address(address: Option<String>) -> Result<Datum> {
+    let Some(text) = address else { return Ok(Datum::Null) };
+    let env = functions::StaticEnv::new(0);
+    use functions::FnEnv;
+    types::io::input(Oid(869), &text, -1, &env.io())
+}
+
+fn signal(s: &dyn SysSession, args: &Args, terminate: bool) -> Result<Datum> {
+    let pid = args.int(0)? as i32;
+    let found = s.signal(pid, terminate);
+    if !found {
+        let text = format!("PID {pid} is not a PostgreSQL backend process");
+        s.env().notice(base::Error::warning(text));
+    }
+    Ok(Datum::Bool(found))
+}
+
+fn transaction(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> {
+    let id = |xid: Option<u64>| xid.map_or(Datum::Null, |x| Datum::I64(x as i64));
+    Some(match name {
+        "pg_current_xact_id" | "txid_current" => s.xid(true).map(id),
+        "pg_current_xact_id_if_assigned" | "txid_current_if_assigned" => s.xid(false).map(id),
+        "pg_last_committed_xact" | "pg_xact_commit_timestamp" => {
+            let _ = args;
+            Err(base::err!(OBJECT_NOT_IN_PREREQUISITE_STATE, "could not get commit timestamp data")
+                .hint("Make sure the configuration parameter \"track_commit_timestamp\" is set."))
+        }
+        _ => return None,
+    })
+}
+
+fn server(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> {
+    let lsn = |n: u64| Ok(Datum::I64(n as i64));
+    Some(match name {
+        "pg_current_wal_lsn" | "pg_current_wal_insert_lsn" => lsn(s.wal_ends().0),
+        "pg_current_wal_flush_lsn" => lsn(s.wal_ends().1),
+        "pg_last_wal_receive_lsn" | "pg_last_wal_replay_lsn" | "pg_last_xact_replay_timestamp" => {
+            Ok(Datum::Null)
+        }
+        "pg_walfile_name" => wal_file(args),
+        "pg_is_in_recovery" => Ok(Datum::Bool(false)),
+        "pg_is_wal_replay_paused" => {
+            Err(base::err!(OBJECT_NOT_IN_PREREQUISITE_STATE, "recovery is not in progress")
+                .hint("Recovery control functions can only be executed during recovery."))
+        }
+        "pg_postmaster_start_time" => Ok(Datum::I64(s.start_times().0)),
+        "pg_conf_load_time" => Ok(Datum::I64(s.start_times().1)),
+        "pg_jit_available" => Ok(Datum::Bool(false)),
+        "pg_notification_queue_usage" => Ok(Datum::F64(0.0)),
+        "pg_current_logfile" => Ok(Datum::Null),
+        "pg_collation_actual_version" => Ok(Datum::Null),
+        "pg_extension_config_dump" => Ok(Datum::text("")),
+        "pg_char_to_encoding" => args.text(0).map(|t| Datum::I32(encoding_number(t))),
+        "pg_encoding_to_char" => args.int(0).map(|n| Datum::text(encoding_name(n))),
+        "pg_encoding_max_length" => args.int(0).map(|n| Datum::I32(if n == 6 { 4 } else { 1 })),
+        "pg_client_encoding" => Ok(opt_text(s.settings().show("client_encoding"))),
+        _ => return None,
+    })
+}
+
+/// Name of the log segment that a position is in.
+fn wal_file(args: &Args) -> Result<Datum> {
+    let position = args.int(0)? as u64;
+    const SEGMENT: u64 = 16 << 20;
+    let segment = position.saturating_sub(1) / SEGMENT;
+    let per_id = (1u64 << 32) / SEGMENT;
+    let name = format!("{:08X}{:08X}{:08X}", 1, segment / per_id, segment % per_id);
+    if position == 0 {
+        bail!(INVALID_PARAMETER_VALUE, "invalid log position");
+    }
+    Ok(Datum::string(name))
+}
+
+/// Encodings by number.
+const ENCODINGS: [&str; 42] = [
+    "SQL_ASCII",
+    "EUC_JP",
+    "EUC_CN",
+    "EUC_KR",
+    "EUC_TW",
+    "EUC_JIS_2004",
+    "UTF8",
+    "MULE_INTERNAL",
+    "LATIN1",
+    "LATIN2",
+    "LATIN3",
+    "LATIN4",
+    "LATIN5",
+    "LATIN6",
+    "LATIN7",
+    "LATIN8",
+    "LATIN9",
+    "LATIN10",
+    "WIN1256",
+    "WIN1258",
+    "WIN866",
+    "WIN874",
+    "KOI8R",
+    "WIN1251",
+    "WIN1252",
+    "ISO_8859_5",
+    "ISO_8859_6",
+    "ISO_8859_7",
+    "ISO_8859_8",
+    "WIN1250",
+    "WIN1253",
+    "WIN1254",
+    "WIN1255",
+    "WIN1257",
+    "KOI8U",
+    "SJIS",
+    "BIG5",
+    "GBK",
+    "UHC",
+    "GB18030",
+    "JOHAB",
+    "SHIFT_JIS_2004",
+];
+
+fn encoding_name(number: i64) -> &'static str {
+    usize::try_from(number).ok().and_then(|n| ENCODINGS.get(n)).copied().unwrap_or("")
+}
+
+fn encoding_number(name: &str) -> i32 {
+    let plain = |t: &str| -> String {
+        t.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+    };
+    let wanted = match plain(name).as_str() {
+        "unicode" => "utf8".to_string(),
+        "iso88591" => "latin1".to_string(),
+        other => other.to_string(),
+    };
+    ENCODINGS.iter().position(|e| plain(e) == wanted).map_or(-1, |i| i as i32)
+}
+
+/// Counters that nothing counts yet are zero; times are not known.
+fn statistics(s: &dyn SysSession, name: &str) -> Option<Result<Datum>> {
+    let rest = name.strip_prefix("pg_stat_get_")?;
+    let row = functions::builtin::procs().iter().find(|p| p.proname == name && !p.proretset)?;
+    let _ = s;
+    if rest.starts_with("backend_") {
+        return None;
+    }
+    Some(Ok(match row.prorettype.0 {
+        20 => Datum::I64(0),
+        23 => Datum::I32(0),
+        701 => Datum::F64(0.0),
+        _ => Datum::Null,
+    }))
+}

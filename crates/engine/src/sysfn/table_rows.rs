@@ -1,0 +1,255 @@
+//! Set-returning functions behind the system views.
+
+use super::args::Args;
+use super::{SysSession, settings};
+use crate::activity::SessionInfo;
+use base::{Oid, Result};
+use parser::keywords::{Category, KEYWORDS};
+use txn::{LockInfo, LockTag};
+use types::Datum;
+
+type Rows = Vec<Vec<Datum>>;
+
+pub(super) fn rows(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Rows>> {
+    Some(match name {
+        "pg_show_all_settings" => Ok(settings::all(s)),
+        "pg_lock_status" => Ok(s.locks().iter().map(lock).collect()),
+        "pg_stat_get_activity" => Ok(activity(s, args)),
+        "pg_stat_get_backend_idset" => {
+            Ok(s.sessions().iter().map(|i| vec![Datum::I32(i.pid)]).collect())
+        }
+        "pg_get_keywords" => Ok(keywords()),
+        "pg_cursor" => Ok(cursors(s)),
+        "pg_prepared_statement" => Ok(prepared(s)),
+        "pg_partition_tree" => partition_tree(s, args),
+        "pg_partition_ancestors" => ancestors(s, args),
+        "pg_prepared_xact"
+        | "pg_available_extensions"
+        | "pg_available_extension_versions"
+        | "pg_listening_channels"
+        | "pg_show_all_file_settings"
+        | "pg_hba_file_rules"
+        | "pg_ident_file_mappings"
+        | "pg_stat_get_wal_senders"
+        | "pg_stat_get_wal_receiver"
+        | "pg_stat_get_subscription"
+        | "pg_stat_get_progress_info"
+        | "pg_get_replication_slots"
+        | "pg_show_replication_origin_status"
+        | "pg_stat_get_slru"
+        | "pg_stat_get_io"
+        | "pg_get_shmem_allocations"
+        | "pg_get_backend_memory_contexts"
+        | "pg_get_publication_tables"
+        | "pg_event_trigger_ddl_commands"
+        | "pg_event_trigger_dropped_objects" => Ok(Vec::new()),
+        _ => return None,
+    })
+}
+
+fn text(t: &str) -> Datum {
+    Datum::text(t)
+}
+
+/// A row of `pg_locks`.
+fn lock(l: &LockInfo) -> Vec<Datum> {
+    let oid = |o: Oid| Datum::U32(o.0);
+    let mut row = vec![Datum::Null; 16];
+    match l.tag {
+        LockTag::Relation { db, rel } | LockTag::Extend { db, rel } => {
+            (row[1], row[2]) = (oid(db), oid(rel));
+        }
+        LockTag::FrozenIds { db } => row[1] = oid(db),
+        LockTag::Page { db, rel, block } => {
+            (row[1], row[2]) = (oid(db), oid(rel));
+            row[3] = Datum::I32(block.0 as i32);
+        }
+        LockTag::Tuple { db, rel, tid } => {
+            (row[1], row[2]) = (oid(db), oid(rel));
+            row[3] = Datum::I32(tid.block.0 as i32);
+            row[4] = Datum::I16(tid.offset as i16);
+        }
+        LockTag::Transaction(xid) => row[6] = Datum::U32(xid.0 as u32),
+        LockTag::VirtualXid { proc, local } => row[5] = Datum::string(format!("{proc}/{local}")),
+        LockTag::SpeculativeToken { xid, token } => {
+            row[6] = Datum::U32(xid.0 as u32);
+            row[8] = Datum::U32(token);
+        }
+        LockTag::Object { db, class, id, sub } => {
+            (row[1], row[7], row[8]) = (oid(db), oid(class), oid(id));
+            row[9] = Datum::I16(sub as i16);
+        }
+        LockTag::Advisory { db, key1, key2, kind } => {
+            (row[1], row[7], row[8]) = (oid(db), Datum::U32(key1), Datum::U32(key2));
+            row[9] = Datum::I16(kind as i16);
+        }
+    }
+    row[0] = text(l.tag.type_name());
+    row[10] = Datum::string(format!("{}/{}", l.virtual_xid.0, l.virtual_xid.1));
+    row[11] = Datum::I32(l.pid);
+    row[12] = text(l.mode.name());
+    row[13] = Datum::Bool(l.granted);
+    row[14] = Datum::Bool(l.fast_path);
+    row[15] = l.wait_start_micros.map_or(Datum::Null, |t| Datum::I64(since_2000(t)));
+    row
+}
+
+/// Microseconds since 2000, of those since 1970.
+fn since_2000(unix: i64) -> i64 {
+    unix - 946_684_800_000_000
+}
+
+fn activity(s: &dyn SysSession, args: &Args) -> Rows {
+    let only = args.int(0).ok().map(|n| n as i32);
+    let columns = functions::builtin::procs().iter().find(|p| p.proname == "pg_stat_get_activity");
+    let names: Vec<&str> = match columns {
+        Some(p) => p
+            .proargnames
+            .iter()
+            .zip(&p.proargmodes)
+            .filter(|(_, m)| **m == b'o')
+            .map(|(n, _)| *n)
+            .collect(),
+        None => Vec::new(),
+    };
+    s.sessions()
+        .iter()
+        .filter(|i| only.is_none_or(|pid| i.pid == pid))
+        .map(|i| names.iter().map(|n| activity_value(i, n)).collect())
+        .collect()
+}
+
+fn activity_value(i: &SessionInfo, column: &str) -> Datum {
+    let time = |t: i64| if t == 0 { Datum::Null } else { Datum::I64(since_2000(t)) };
+    match column {
+        "datid" => Datum::U32(i.database.0),
+        "pid" => Datum::I32(i.pid),
+        "usesysid" => Datum::U32(i.user.0),
+        "application_name" => text(&i.application_name),
+        "state" => text(i.state.as_str()),
+        "query" => text(&i.query),
+        "xact_start" => time(i.xact_start),
+        "query_start" => time(i.query_start),
+        "backend_start" => time(i.backend_start),
+        "state_change" => time(i.state_change),
+        "client_addr" => i
+            .client_addr
+            .as_ref()
+            .and_then(|a| {
+                use functions::FnEnv;
+                let env = functions::StaticEnv::new(0);
+                types::io::input(Oid(869), a, -1, &env.io()).ok()
+            })
+            .unwrap_or(Datum::Null),
+        "client_port" => Datum::I32(i.client_port.unwrap_or(-1)),
+        "backend_type" => text("client backend"),
+        "ssl" | "gss_auth" | "gss_enc" | "gss_delegation" => Datum::Bool(false),
+        "wait_event_type" if i.state == crate::activity::SessionState::Idle => text("Client"),
+        "wait_event" if i.state == crate::activity::SessionState::Idle => text("ClientRead"),
+        _ => Datum::Null,
+    }
+}
+
+fn keywords() -> Rows {
+    KEYWORDS
+        .iter()
+        .map(|k| {
+            let (code, description) = match k.category {
+                Category::Unreserved => (b'U', "unreserved"),
+                Category::ColName => (b'C', "unreserved (cannot be function or type name)"),
+                Category::TypeFunc => (b'T', "reserved (can be function or type name)"),
+                Category::Reserved => (b'R', "reserved"),
+            };
+            let label = if k.bare_label { "can be bare label" } else { "requires AS" };
+            vec![
+                text(k.word),
+                Datum::Char(code),
+                Datum::Bool(k.bare_label),
+                text(description),
+                text(label),
+            ]
+        })
+        .collect()
+}
+
+fn cursors(s: &dyn SysSession) -> Rows {
+    s.cursors()
+        .iter()
+        .map(|c| {
+            vec![
+                text(&c.name),
+                text(&c.statement),
+                Datum::Bool(c.holdable),
+                Datum::Bool(c.binary),
+                Datum::Bool(c.scrollable),
+                Datum::I64(c.created),
+            ]
+        })
+        .collect()
+}
+
+fn types(list: &[Oid]) -> Datum {
+    let elem = types::array::ElemType::builtin(catalog::oids::REGTYPE);
+    let values: Vec<Datum> = list.iter().map(|o| Datum::U32(o.0)).collect();
+    types::array::make_vector(&elem, &values).unwrap_or(Datum::Null)
+}
+
+fn prepared(s: &dyn SysSession) -> Rows {
+    s.prepared()
+        .iter()
+        .map(|p| {
+            vec![
+                text(&p.name),
+                text(&p.statement),
+                Datum::I64(p.prepared),
+                types(&p.parameter_types),
+                p.result_types.as_deref().map_or(Datum::Null, types),
+                Datum::Bool(p.from_sql),
+                Datum::I64(p.generic_plans),
+                Datum::I64(p.custom_plans),
+            ]
+        })
+        .collect()
+}
+
+fn partition_tree(s: &dyn SysSession, args: &Args) -> Result<Rows> {
+    let root = args.oid(0)?;
+    let mut out = Vec::new();
+    let mut todo = vec![(root, Oid::INVALID, 0)];
+    while let Some((oid, parent, level)) = todo.pop() {
+        let Some(rel) = s.view().find_relation(oid)? else { continue };
+        if !rel.is_partition && rel.partition_key.is_none() {
+            continue;
+        }
+        let parent = if level == 0 && rel.is_partition {
+            rel.parents.first().copied().unwrap_or_default()
+        } else {
+            parent
+        };
+        let parent = if parent.is_valid() { Datum::U32(parent.0) } else { Datum::Null };
+        out.push(vec![
+            Datum::U32(oid.0),
+            parent,
+            Datum::Bool(rel.partition_key.is_none()),
+            Datum::I32(level),
+        ]);
+        for child in s.view().children(oid)?.into_iter().rev() {
+            todo.push((child, oid, level + 1));
+        }
+    }
+    Ok(out)
+}
+
+fn ancestors(s: &dyn SysSession, args: &Args) -> Result<Rows> {
+    let mut out = Vec::new();
+    let mut next = Some(args.oid(0)?);
+    while let Some(oid) = next {
+        let Some(rel) = s.view().find_relation(oid)? else { break };
+        if !rel.is_partition && rel.partition_key.is_none() {
+            break;
+        }
+        out.push(vec![Datum::U32(oid.0)]);
+        next = if rel.is_partition { rel.parents.first().copied() } else { None };
+    }
+    Ok(out)
+}
