@@ -41,7 +41,7 @@ pub use ddl::{
     ExprUse, call, column_default, domain_check, execute_argument, parameter_default,
     partition_bound_value, relation_expr, select_into, trigger_when,
 };
-pub use rewrite::{rewrite, stored_expr};
+pub use rewrite::{default_of, rewrite, stored_expr};
 pub use typename::{format_type, format_type_with};
 
 use base::{Oid, Result};

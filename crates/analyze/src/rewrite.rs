@@ -220,7 +220,7 @@ fn rewrite_target(env: &Env, query: &mut Query) -> Result<()> {
 }
 
 /// The value of a column that a statement does not give: its default, or its type's.
-fn default_of(env: &Env, rel: &Arc<RelationDesc>, number: i16) -> Result<Option<Expr>> {
+pub fn default_of(env: &Env, rel: &RelationDesc, number: i16) -> Result<Option<Expr>> {
     let attr = &rel.tuple.attrs[number as usize - 1];
     if attr.generated != 0 {
         return Ok(None);

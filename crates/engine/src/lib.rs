@@ -15,6 +15,7 @@ mod database;
 pub mod ddl;
 mod describe;
 mod functions;
+mod ri;
 mod session;
 pub mod settings;
 pub mod sink;

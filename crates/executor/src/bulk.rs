@@ -45,13 +45,8 @@ pub struct BulkInsert {
 fn no_plan(rel: Oid, kind: char) -> PlannedStmt {
     let mut plan = Plan::new(PlanNode::Result(Default::default()));
     plan.rows = 1.0;
-    let kind = RteKind::Relation {
-        relid: rel,
-        relkind: kind,
-        lock_mode: 3,
-        inherit: false,
-        sample: None,
-    };
+    let kind =
+        RteKind::Relation { relid: rel, relkind: kind, lock_mode: 3, inherit: false, sample: None };
     let rte = Rte {
         kind,
         alias: None,
@@ -117,7 +112,7 @@ impl BulkInsert {
 
     /// True if each row has to be stored before the next is computed.
     pub fn is_row_by_row(&self) -> bool {
-        self.target.hooked || self.volatile
+        self.volatile
     }
 
     /// Computes the default of one column.

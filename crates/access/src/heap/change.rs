@@ -215,6 +215,31 @@ pub fn header(natts: usize, nulls: Option<&[u8]>, varwidth: bool, external: bool
     out
 }
 
+/// Appends the zeros and the null bitmap of a row's header; gives the header's length and
+/// whether there are nulls. The shape is set once the data is known, see [`finish_header`].
+pub fn begin_header(values: &[types::Datum], out: &mut Vec<u8>) -> (usize, bool) {
+    let start = out.len();
+    let nulls = values.iter().any(types::Datum::is_null);
+    let bits = if nulls { values.len().div_ceil(8) } else { 0 };
+    let hoff = page::align8(page::TUPLE_HEADER + bits);
+    out.resize(start + hoff, 0);
+    if nulls {
+        for (i, _) in values.iter().enumerate().filter(|(_, v)| !v.is_null()) {
+            out[start + page::TUPLE_HEADER + i / 8] |= 1 << (i % 8);
+        }
+    }
+    (hoff, nulls)
+}
+
+/// Sets the shape of a row whose header is what [`begin_header`] said.
+pub fn finish_header(row: &mut [u8], natts: usize, header: (usize, bool), varwidth: bool) {
+    let (hoff, nulls) = header;
+    let mask = page::XMAX_INVALID
+        | if nulls { page::HAS_NULL } else { 0 }
+        | if varwidth { page::HAS_VARWIDTH } else { 0 };
+    TupleMut::new(row).set_shape(natts as u16, mask, hoff as u8);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@ use base::{BlockNo, Fork, Oid, RelFile, Result, Tid, Xid, bail};
 use buffer::{PageMut, Persistence, Pin, ReadStream, RelFiles};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use types::tuple::{Compression, form_tuple_with};
+use types::tuple::{Compression, append_values, form_tuple_with};
 use types::{Datum, TupleDesc};
 use wal::Rmgr;
 
@@ -109,6 +109,14 @@ pub struct HeapRel {
     /// Where the last insertion went, by thread: threads that insert at the same time should not
     /// all want the same page.
     targets: [AtomicU32; HINTS],
+}
+
+/// Rows as they will lie in pages, one after another.
+#[derive(Default)]
+struct FormedRows {
+    bytes: Vec<u8>,
+    /// Start and end of each.
+    ends: Vec<(usize, usize)>,
 }
 
 /// How rows come in.
@@ -226,6 +234,20 @@ impl HeapRel {
         Ok(tid)
     }
 
+    /// Forms a row at the end of `out`, whose length is a multiple of 8, without allocating if the
+    /// row is short.
+    fn form_at_end(&self, x: &ExecTxn<'_>, values: &[Datum], out: &mut Vec<u8>) -> Result<()> {
+        if reduce::row_size(&self.desc, values) > reduce::TUPLE_TARGET {
+            out.extend_from_slice(&self.form(x, values, Vec::new())?);
+            return Ok(());
+        }
+        let start = out.len();
+        let header = change::begin_header(values, out);
+        let varwidth = append_values(&self.desc, values, out)?;
+        change::finish_header(&mut out[start..], values.len(), header, varwidth);
+        Ok(())
+    }
+
     /// Adds many rows, with one log record for each page. Their places are added to `tids`.
     pub fn multi_insert(
         &self,
@@ -234,34 +256,43 @@ impl HeapRel {
         options: InsertOptions,
         tids: &mut Vec<Tid>,
     ) -> Result<()> {
-        let mut formed = Vec::new();
+        let mut formed = FormedRows::default();
         for values in rows {
-            formed.push(self.form(x, values, Vec::new())?);
+            let start = formed.bytes.len();
+            self.form_at_end(x, values, &mut formed.bytes)?;
+            let end = formed.bytes.len();
+            formed.ends.push((start, end));
+            formed.bytes.resize(page::align8(end), 0);
         }
         let xid = x.write_xid(&self.storage)?;
         let mut at = 0;
-        while at < formed.len() {
-            let page = self.page_with_room(formed[at].len(), xid)?;
-            at += self.fill_page(x, xid, page, &mut formed[at..], options, tids)?;
+        while at < formed.ends.len() {
+            let (start, end) = formed.ends[at];
+            let page = self.page_with_room(end - start, xid)?;
+            at += self.fill_page(x, xid, page, &mut formed, at, options, tids)?;
         }
         Ok(())
     }
 
-    /// Puts as many rows as fit into a page; how many those were.
+    /// Puts as many rows as fit, from row `at`, into a page; how many those were.
+    #[allow(clippy::too_many_arguments)]
     fn fill_page(
         &self,
         x: &ExecTxn<'_>,
         xid: Xid,
         mut page: PageMut<'static>,
-        rows: &mut [Vec<u8>],
+        rows: &mut FormedRows,
+        at: usize,
         options: InsertOptions,
         tids: &mut Vec<Tid>,
     ) -> Result<usize> {
         let init = start_page(&mut page, xid);
         let spare = self.spare_bytes();
-        let mut data = Vec::new();
+        let mut data = Vec::with_capacity(base::PAGE_SIZE);
         let mut n = 0;
-        for row in rows.iter_mut() {
+        let FormedRows { bytes, ends } = rows;
+        for (start, end) in &ends[at..] {
+            let row = &mut bytes[*start..*end];
             if n > 0 && page::free_space(&page) < page::align8(row.len()) + spare {
                 break;
             }
@@ -291,7 +322,7 @@ impl HeapRel {
         let touched = Touched { id: 0, page: &mut page, init, data: &data };
         self.log(record::MULTI_INSERT, xid, &main, touched, cleared.as_mut());
         drop(cleared);
-        if options.frozen && n < rows.len() {
+        if options.frozen && at + n < rows.ends.len() {
             self.set_visible_if_frozen(&mut page)?;
         }
         Ok(n)

@@ -62,6 +62,11 @@ impl PendingFiles {
         self.all.push(Pending { file, persistence, at_commit: true, sub: txn.current_sub() });
     }
 
+    /// True if the files were made in this subtransaction.
+    pub fn made_in(&self, file: RelFile, sub: SubId) -> bool {
+        self.all.iter().any(|p| !p.at_commit && p.file == file && p.sub == sub)
+    }
+
     /// The files whose removal has to be in the commit record.
     pub fn to_drop(&self) -> Vec<RelFile> {
         self.all

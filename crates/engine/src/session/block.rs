@@ -181,6 +181,7 @@ impl Session {
     /// the end.
     pub(crate) fn fail_statement(&mut self) {
         self.portals.retain(|_, p| p.is_held());
+        self.core.foreign_keys.statement_failed();
         self.core.overlay.forget_entries();
         if self.block.open {
             self.block.failed = true;
@@ -204,6 +205,11 @@ impl Session {
         while txn.depth() > 0 {
             self.commit_sub(&txn)?;
         }
+        if let Err(e) = self.fire_deferred() {
+            let _ = self.rollback_all();
+            return Err(e);
+        }
+        self.core.foreign_keys.clear();
         let changes = self.core.overlay.changes();
         let concerned = match changes.is_empty() {
             true => Vec::new(),
@@ -244,6 +250,7 @@ impl Session {
     fn abort_work(&mut self) -> Result<()> {
         let Some(txn) = self.core.txn_if_any() else { return Ok(()) };
         let result = txn.abort();
+        self.core.foreign_keys.clear();
         let pool = &self.core.database.storage().pool;
         let files = self.core.files.lock().aborted(pool);
         self.core.set_txn(None);
@@ -424,6 +431,7 @@ impl Session {
     fn abort_sub(&mut self, txn: &txn::Txn) -> Result<()> {
         let sub = txn.current_sub();
         txn.abort_sub()?;
+        self.core.foreign_keys.sub_aborted(sub);
         let pool = &self.core.database.storage().pool;
         self.core.files.lock().sub_aborted(pool, sub)?;
         self.core.settings.lock().abort_level();

@@ -66,6 +66,8 @@ pub struct SessionCore {
     pub files: Mutex<PendingFiles>,
     /// Sequences used, by OID, and the last one.
     pub sequences: Mutex<(HashMap<Oid, SequenceCache>, Option<Oid>)>,
+    /// Foreign keys to be looked at.
+    pub foreign_keys: crate::ri::ForeignKeys,
     txn: Mutex<Option<Arc<Txn>>>,
     users: Mutex<Users>,
     notices: Mutex<Vec<Error>>,
@@ -108,6 +110,7 @@ impl SessionCore {
             settings: Mutex::new(SessionSettings::new(defaults)),
             files: Mutex::default(),
             sequences: Mutex::default(),
+            foreign_keys: Default::default(),
             txn: Mutex::new(None),
             users: Mutex::new(users),
             notices: Mutex::default(),

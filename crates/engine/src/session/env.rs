@@ -63,17 +63,28 @@ pub fn format_of(s: &SessionSettings) -> Format {
 impl Session {
     /// The surroundings of the statement that runs now.
     pub(crate) fn env(&self) -> Result<StatementEnv<'_>> {
-        let view = self.core.view()?;
-        let format = format_of(&self.core.settings.lock());
-        let transaction = self.core.txn_if_any().map(|t| t.start_micros());
+        StatementEnv::new(&self.core, &self.random, self.statement_micros)
+    }
+}
+
+impl<'a> StatementEnv<'a> {
+    /// The surroundings of a statement that began at this time.
+    pub(crate) fn new(
+        core: &'a Arc<SessionCore>,
+        random: &'a Cell<[u64; 2]>,
+        statement_micros: i64,
+    ) -> Result<StatementEnv<'a>> {
+        let view = core.view()?;
+        let format = format_of(&core.settings.lock());
+        let transaction = core.txn_if_any().map(|t| t.start_micros());
         Ok(StatementEnv {
-            core: &self.core,
+            core,
             lookup: ViewLookup { view: view.clone() },
             view,
             format,
-            random: &self.random,
-            statement_micros: self.statement_micros,
-            transaction_micros: transaction.unwrap_or(self.statement_micros),
+            random,
+            statement_micros,
+            transaction_micros: transaction.unwrap_or(statement_micros),
         })
     }
 }

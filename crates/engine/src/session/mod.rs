@@ -19,6 +19,7 @@ pub use block::TransactionStatus;
 pub use core::SessionCore;
 pub use env::StatementEnv;
 pub use prepared::{Portal, Prepared};
+pub(crate) use query::RunParts;
 
 use crate::activity::{Place, SessionInfo, SessionState};
 use crate::settings::{Actor, SessionSettings};

@@ -448,7 +448,8 @@ impl Session {
 
     /// After a statement that may have changed rows: what was put off until now.
     pub(crate) fn after_query(&mut self) -> Result<()> {
-        self.core.txn()?.increment_command()
+        self.core.txn()?.increment_command()?;
+        self.fire_foreign_keys()
     }
 }
 
@@ -458,7 +459,7 @@ pub(crate) struct RunParts {
     txn: Arc<txn::Txn>,
     memory: Arc<Account>,
     settings: ExecSettings,
-    hooks: executor::NoHooks,
+    hooks: crate::ri::RiHooks,
 }
 
 impl RunParts {
@@ -476,7 +477,7 @@ impl RunParts {
             txn: session.core.txn()?,
             memory: Account::root(0),
             settings,
-            hooks: executor::NoHooks,
+            hooks: crate::ri::RiHooks::new(&session.core),
         })
     }
 

@@ -105,7 +105,11 @@ pub fn view() -> CatalogView {
 }
 
 /// Runs a statement that touches no table, asking for `demand` rows at a time.
-pub fn run_with(stmt: PlannedStmt, demand: usize, settings: &ExecSettings) -> Result<Vec<Vec<Datum>>> {
+pub fn run_with(
+    stmt: PlannedStmt,
+    demand: usize,
+    settings: &ExecSettings,
+) -> Result<Vec<Vec<Datum>>> {
     let catalog = view();
     let compiled = compile(Arc::new(stmt), &catalog, None)?;
     let env = StaticEnv::new(0);

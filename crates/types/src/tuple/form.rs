@@ -54,6 +54,20 @@ pub fn form_tuple_with(
     Ok(out)
 }
 
+/// Appends the values of a row that has no NULLs and no values stored in other forms; `out` must
+/// have a length that is a multiple of 8. Gives whether some value has no fixed size.
+pub fn append_values(desc: &TupleDesc, values: &[Datum], out: &mut Vec<u8>) -> Result<bool> {
+    if values.len() != desc.attrs.len() {
+        bail!(INTERNAL_ERROR, "a row has {} values, not {}", values.len(), desc.attrs.len());
+    }
+    let mut varwidth = false;
+    for (attr, value) in desc.attrs.iter().zip(values).filter(|(_, v)| !v.is_null()) {
+        varwidth |= attr.len < 0;
+        put(out, attr, value)?;
+    }
+    Ok(varwidth)
+}
+
 /// Bytes that the values of a row take, without forming it.
 pub fn data_size(desc: &TupleDesc, values: &[Datum]) -> usize {
     let mut size = 0;

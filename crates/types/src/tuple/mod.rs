@@ -14,7 +14,7 @@ pub use compress::{pglz_compress, pglz_decompress};
 pub use deform::{attr_ranges, deform, deform_into};
 pub(crate) use deform::{decode as decode_attr, locate as locate_attr};
 pub(crate) use form::put as put_attr;
-pub use form::{FormedTuple, data_size, form_tuple, form_tuple_with};
+pub use form::{FormedTuple, append_values, data_size, form_tuple, form_tuple_with};
 pub use varlena::{
     Compression, Detoast, NoDetoast, TOAST_POINTER_SIZE, ToastPointer, VarlenaKind, compressed,
     detoast, inflate, varlena_size,

@@ -1,0 +1,357 @@
+//! COPY: rows from and to the client or a file, as text, CSV or binary.
+//!
+//! Entry point: [`Session::copy_stmt`]. FROM reads pieces of any size into lines, lines into
+//! fields, fields into values in one flat vector of rows, which the executor's bulk insertion
+//! stores a thousand at a time. TO is a sink for a query, or for a scan of the table.
+
+mod binary;
+mod fields;
+mod from;
+mod lines;
+mod options;
+mod to;
+
+use crate::Session;
+use crate::session::StatementEnv;
+use crate::sink::Sink;
+use access::heap::{HeapScan, ScanOptions, ScanSource};
+use analyze::ExprUse;
+use base::{Error, Result, bail, err};
+use catalog::{RelKind, RelationDesc};
+use functions::FnEnv;
+use lines::Bytes;
+use options::{CopyFormat, CopyOptions};
+use os::OpenOptions;
+use parser::ast::{CopyStmt, RawStmt};
+use std::path::Path;
+use std::sync::Arc;
+use to::{CopyOut, OutColumn, Stdout, Target, ToFile};
+use types::{BATCH_ROWS, Batch, Datum};
+
+const ACCESS_SHARE: u8 = 1;
+const ROW_EXCLUSIVE: u8 = 3;
+
+/// The error of bytes that are not UTF-8.
+fn invalid_utf8(bytes: &[u8]) -> Error {
+    let length = match bytes.first() {
+        Some(0xc0..=0xdf) => 2,
+        Some(0xe0..=0xef) => 3,
+        Some(0xf0..=0xf7) => 4,
+        _ => 1,
+    };
+    let shown: Vec<String> = bytes.iter().take(length).map(|b| format!("0x{b:02x}")).collect();
+    err!(
+        CHARACTER_NOT_IN_REPERTOIRE,
+        "invalid byte sequence for encoding \"UTF8\": {}",
+        shown.join(" ")
+    )
+}
+
+/// The expression of a column that rows do not bring.
+fn default_of(
+    env: &analyze::Env<'_>,
+    rel: &RelationDesc,
+    column: usize,
+) -> Result<Option<ir::Expr>> {
+    analyze::default_of(env, rel, column as i16 + 1)
+}
+
+/// COPY FROM STDIN.
+struct Stdin<'a>(&'a mut dyn Sink);
+
+impl Bytes for Stdin<'_> {
+    fn more(&mut self) -> Result<Option<Vec<u8>>> {
+        self.0.copy_data_in()
+    }
+}
+
+/// COPY FROM a file.
+struct FromFile {
+    file: os::File,
+    name: String,
+    at: u64,
+}
+
+impl Bytes for FromFile {
+    fn more(&mut self) -> Result<Option<Vec<u8>>> {
+        let mut buf = vec![0; 1 << 16];
+        let n = self
+            .file
+            .read_at(&mut buf, self.at)
+            .map_err(|e| err!(IO_ERROR, "could not read from COPY file \"{}\": {e}", self.name))?;
+        self.at += n as u64;
+        buf.truncate(n);
+        Ok((n > 0).then_some(buf))
+    }
+}
+
+impl Session {
+    /// COPY; gives the command tag.
+    pub(crate) fn copy_stmt(&mut self, stmt: &CopyStmt, sink: &mut dyn Sink) -> Result<String> {
+        let options = CopyOptions::read(&stmt.options, stmt.is_from)?;
+        self.check_copy_file(stmt)?;
+        let rows = match stmt.is_from {
+            true => self.copy_from(stmt, &options, sink)?,
+            false => self.copy_to(stmt, &options, sink)?,
+        };
+        Ok(format!("COPY {rows}"))
+    }
+
+    /// Files of the server are for superusers, and their names are absolute.
+    fn check_copy_file(&self, stmt: &CopyStmt) -> Result<()> {
+        let Some(name) = &stmt.filename else { return Ok(()) };
+        let doing = if stmt.is_from { "from" } else { "to" };
+        if !self.core.is_superuser() {
+            let (what, role, verb) = match (stmt.is_program, stmt.is_from) {
+                (true, _) => ("COPY to or from an external program", "execute_server_program", ""),
+                (_, true) => ("COPY from a file", "read_server_files", ""),
+                _ => ("COPY to a file", "write_server_files", ""),
+            };
+            let _ = verb;
+            return Err(err!(INSUFFICIENT_PRIVILEGE, "permission denied to {what}")
+                .detail(format!(
+                    "Only roles with privileges of the \"pg_{role}\" role may COPY {doing} a {}.",
+                    if stmt.is_program { "program" } else { "file" }
+                ))
+                .hint(
+                    "Anyone can COPY to stdout or from stdin. psql's \\copy command also works \
+                     for anyone.",
+                ));
+        }
+        if stmt.is_program {
+            return Err(Error::unsupported("COPY with PROGRAM"));
+        }
+        if !stmt.is_from && !Path::new(name).is_absolute() {
+            bail!(INVALID_NAME, "relative path not allowed for COPY to file");
+        }
+        Ok(())
+    }
+
+    /// The table that COPY names, locked.
+    fn copy_table(&self, stmt: &CopyStmt, lock: u8) -> Result<Arc<RelationDesc>> {
+        let Some(name) = &stmt.rel else { return Err(Error::internal("COPY without a table")) };
+        let view = self.core.view()?;
+        let schema = name.schema.as_deref();
+        let found = view.require_relation(schema, &name.name).map_err(|e| e.at(name.pos))?;
+        self.lock_relation(found.oid, lock)?;
+        // While the lock was waited for the table may have changed.
+        self.core.view()?.relation(found.oid)
+    }
+
+    fn copy_from(
+        &mut self,
+        stmt: &CopyStmt,
+        options: &CopyOptions,
+        sink: &mut dyn Sink,
+    ) -> Result<u64> {
+        let rel = self.copy_table(stmt, ROW_EXCLUSIVE)?;
+        self.prevent_in_read_only("COPY FROM")?;
+        check_target(&rel)?;
+        if options.freeze {
+            self.check_freeze(&rel)?;
+        }
+        let columns = from::chosen(&rel, &stmt.columns)?;
+        let env = self.env()?;
+        let filter = match &stmt.where_clause {
+            None => None,
+            Some(expr) => {
+                let aenv = analyze::Env { catalog: &env.view, io: env.io() };
+                Some(analyze::relation_expr(&aenv, &rel, expr, ExprUse::CopyWhere)?)
+            }
+        };
+        let count = match &stmt.filename {
+            None => {
+                sink.copy_in(options.format == CopyFormat::Binary, columns.len())?;
+                let mut source = Stdin(sink);
+                from::run(self, &env, &rel, &columns, options, filter.as_ref(), &mut source)?
+            }
+            Some(name) => {
+                let opened = self
+                    .core
+                    .database
+                    .disk()
+                    .open(Path::new(name), &OpenOptions::new().read_only());
+                let file = opened.map_err(|e| {
+                    err!(UNDEFINED_FILE, "could not open file \"{name}\" for reading: {e}").hint(
+                        "COPY FROM instructs the PostgreSQL server process to read a file. You \
+                         may want a client-side facility such as psql's \\copy.",
+                    )
+                })?;
+                let mut source = FromFile { file, name: name.clone(), at: 0 };
+                from::run(self, &env, &rel, &columns, options, filter.as_ref(), &mut source)?
+            }
+        };
+        drop(env);
+        self.after_query()?;
+        Ok(count)
+    }
+
+    /// FREEZE is for tables that nobody else can have seen.
+    fn check_freeze(&self, rel: &RelationDesc) -> Result<()> {
+        let txn = self.core.txn()?;
+        let sub = txn.current_sub();
+        if !self.core.files.lock().made_in(rel.relfile, sub) {
+            bail!(
+                OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "cannot perform COPY FREEZE because the table was not created or truncated in \
+                 the current subtransaction"
+            );
+        }
+        Ok(())
+    }
+
+    fn copy_to(
+        &mut self,
+        stmt: &CopyStmt,
+        options: &CopyOptions,
+        sink: &mut dyn Sink,
+    ) -> Result<u64> {
+        match &stmt.filename {
+            None => {
+                let columns = self.copy_to_columns(stmt)?;
+                sink.copy_out(options.format == CopyFormat::Binary, columns)?;
+                let count = self.copy_rows(stmt, options, &mut Stdout(&mut *sink))?;
+                sink.copy_out_done()?;
+                Ok(count)
+            }
+            Some(name) => {
+                let open = OpenOptions::new().create().truncate();
+                let opened = self.core.database.disk().open(Path::new(name), &open);
+                let file = opened.map_err(|e| {
+                    err!(IO_ERROR, "could not open file \"{name}\" for writing: {e}").hint(
+                        "COPY TO instructs the PostgreSQL server process to write a file. You \
+                         may want a client-side facility such as psql's \\copy.",
+                    )
+                })?;
+                let mut target = ToFile { file, buf: Vec::new(), at: 0 };
+                let count = self.copy_rows(stmt, options, &mut target)?;
+                target.finish()?;
+                Ok(count)
+            }
+        }
+    }
+
+    /// How many columns the output has; errors of the table or query come before any output.
+    fn copy_to_columns(&mut self, stmt: &CopyStmt) -> Result<usize> {
+        match &stmt.query {
+            None => {
+                let rel = self.copy_table(stmt, ACCESS_SHARE)?;
+                check_source(&rel)?;
+                Ok(from::chosen(&rel, &stmt.columns)?.len())
+            }
+            Some(query) => {
+                let raw = RawStmt { stmt: query.clone(), location: Default::default(), len: 0 };
+                let columns = self.analyse(Some(&raw), &[])?.columns.len();
+                match columns {
+                    0 => {
+                        Err(err!(FEATURE_NOT_SUPPORTED, "COPY query must have a RETURNING clause"))
+                    }
+                    n => Ok(n),
+                }
+            }
+        }
+    }
+
+    fn copy_rows(
+        &mut self,
+        stmt: &CopyStmt,
+        options: &CopyOptions,
+        target: &mut dyn Target,
+    ) -> Result<u64> {
+        match &stmt.query {
+            None => self.copy_table_rows(stmt, options, target),
+            Some(query) => {
+                let raw = RawStmt { stmt: query.clone(), location: Default::default(), len: 0 };
+                let analysed = self.analyse(Some(&raw), &[])?;
+                let columns = analysed.columns.iter();
+                let columns = columns
+                    .map(|c| OutColumn { name: Arc::from(c.name.as_str()), ty: c.type_oid })
+                    .collect();
+                let query = match &analysed.queries[..] {
+                    [one] => one.clone(),
+                    _ => {
+                        return Err(err!(
+                            FEATURE_NOT_SUPPORTED,
+                            "conditional DO INSTEAD rules are not supported for COPY"
+                        ));
+                    }
+                };
+                // The session itself is busy while the query runs.
+                let core = self.core.clone();
+                let random = self.random.clone();
+                let env = StatementEnv::new(&core, &random, self.statement_micros)?;
+                let mut out = CopyOut::new(target, options, env.io(), columns)?;
+                out.begin()?;
+                self.run_query(query, Arc::new([]), &mut out)?;
+                out.end()?;
+                Ok(out.rows)
+            }
+        }
+    }
+
+    fn copy_table_rows(
+        &mut self,
+        stmt: &CopyStmt,
+        options: &CopyOptions,
+        target: &mut dyn Target,
+    ) -> Result<u64> {
+        let rel = self.copy_table(stmt, ACCESS_SHARE)?;
+        check_source(&rel)?;
+        let chosen = from::chosen(&rel, &stmt.columns)?;
+        let columns = chosen.iter().map(|i| {
+            let attr = &rel.tuple.attrs[*i];
+            OutColumn { name: Arc::from(&*attr.name), ty: attr.type_oid }
+        });
+        let env = self.env()?;
+        let mut out = CopyOut::new(target, options, env.io(), columns.collect())?;
+        out.begin()?;
+        let mut wanted = chosen.clone();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let order: Vec<usize> =
+            chosen.iter().map(|c| wanted.iter().position(|w| w == c).unwrap_or(0)).collect();
+        let open = rel.open(self.core.database.storage(), &env.view)?;
+        let snapshot = Arc::new(self.core.txn()?.snapshot());
+        let scan_options = ScanOptions { columns: wanted, ..Default::default() };
+        let mut scan = HeapScan::new(&open.heap, &snapshot, ScanSource::All, scan_options)?;
+        let mut batch = Batch::new(0, Vec::new());
+        let mut row: Vec<Datum> = Vec::with_capacity(order.len());
+        while scan.next_batch(&mut batch, BATCH_ROWS)? {
+            self.check_interrupts()?;
+            for i in batch.positions() {
+                row.clear();
+                row.extend(order.iter().map(|c| batch.columns[*c].get(i)));
+                out.row(&row)?;
+            }
+        }
+        out.end()?;
+        Ok(out.rows)
+    }
+}
+
+fn check_target(rel: &RelationDesc) -> Result<()> {
+    let what = match rel.kind {
+        RelKind::Table => return Ok(()),
+        RelKind::View => "view",
+        RelKind::MatView => "materialized view",
+        RelKind::Sequence => "sequence",
+        RelKind::Partitioned => return Err(Error::unsupported("COPY to a partitioned table")),
+        _ => bail!(WRONG_OBJECT_TYPE, "cannot copy to non-table relation \"{}\"", rel.name),
+    };
+    Err(err!(WRONG_OBJECT_TYPE, "cannot copy to {what} \"{}\"", rel.name))
+}
+
+fn check_source(rel: &RelationDesc) -> Result<()> {
+    let hint = "Try the COPY (SELECT ...) TO variant.";
+    let what = match rel.kind {
+        RelKind::Table | RelKind::MatView => return Ok(()),
+        RelKind::View => "view",
+        RelKind::Foreign => "foreign table",
+        RelKind::Partitioned => "partitioned table",
+        RelKind::Sequence => {
+            bail!(WRONG_OBJECT_TYPE, "cannot copy from sequence \"{}\"", rel.name)
+        }
+        _ => bail!(WRONG_OBJECT_TYPE, "cannot copy from non-table relation \"{}\"", rel.name),
+    };
+    Err(err!(WRONG_OBJECT_TYPE, "cannot copy from {what} \"{}\"", rel.name).hint(hint))
+}

@@ -1,0 +1,103 @@
+//! What clients are told about violations.
+
+use crate::Session;
+use base::{Error, Result, err};
+use catalog::{ConstraintDesc, RelationDesc};
+use functions::FnEnv;
+use types::Datum;
+
+/// `(a, b)=(1, 2)`
+fn key_text(
+    session: &Session,
+    rel: &RelationDesc,
+    columns: &[i16],
+    values: &[Datum],
+) -> Result<String> {
+    let env = session.env()?;
+    let io = env.io();
+    let (mut names, mut shown) = (Vec::new(), Vec::new());
+    for (n, value) in columns.iter().zip(values) {
+        let attr = &rel.tuple.attrs[*n as usize - 1];
+        names.push(attr.name.to_string());
+        let mut out = Vec::new();
+        match value {
+            Datum::Null => out.extend_from_slice(b"null"),
+            value => types::io::output(attr.type_oid, value, &io, &mut out)?,
+        }
+        shown.push(String::from_utf8_lossy(&out).into_owned());
+    }
+    Ok(format!("({})=({})", names.join(", "), shown.join(", ")))
+}
+
+fn named(session: &Session, e: Error, table: &RelationDesc, fk: &ConstraintDesc) -> Result<Error> {
+    let schema = session.core.view()?.namespace(table.namespace)?.name.to_string();
+    Ok(e.table(schema, &*table.name).constraint(&*fk.name))
+}
+
+/// A referencing row without the row it refers to.
+pub(super) fn missing(
+    session: &Session,
+    table: &RelationDesc,
+    target: &RelationDesc,
+    fk: &ConstraintDesc,
+    key: &[Datum],
+) -> Result<Error> {
+    let e = err!(
+        FOREIGN_KEY_VIOLATION,
+        "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+        table.name,
+        fk.name
+    )
+    .detail(format!(
+        "Key {} is not present in table \"{}\".",
+        key_text(session, table, &fk.columns, key)?,
+        target.name
+    ));
+    named(session, e, table, fk)
+}
+
+/// A key that is NULL in part, with MATCH FULL.
+pub(super) fn mixed(session: &Session, table: &RelationDesc, fk: &ConstraintDesc) -> Result<Error> {
+    let e = err!(
+        FOREIGN_KEY_VIOLATION,
+        "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+        table.name,
+        fk.name
+    )
+    .detail("MATCH FULL does not allow mixing of null and nonnull key values.");
+    named(session, e, table, fk)
+}
+
+/// A row that others refer to is to go.
+pub(super) fn referenced(
+    session: &Session,
+    table: &RelationDesc,
+    target: &RelationDesc,
+    fk: &ConstraintDesc,
+    columns: &[i16],
+    key: &[Datum],
+    restrict: bool,
+) -> Result<Error> {
+    let key = key_text(session, target, columns, key)?;
+    let e = match restrict {
+        true => err!(
+            RESTRICT_VIOLATION,
+            "update or delete on table \"{}\" violates RESTRICT setting of foreign key \
+             constraint \"{}\" on table \"{}\"",
+            target.name,
+            fk.name,
+            table.name
+        )
+        .detail(format!("Key {key} is referenced from table \"{}\".", table.name)),
+        false => err!(
+            FOREIGN_KEY_VIOLATION,
+            "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \
+             \"{}\"",
+            target.name,
+            fk.name,
+            table.name
+        )
+        .detail(format!("Key {key} is still referenced from table \"{}\".", table.name)),
+    };
+    named(session, e, table, fk)
+}

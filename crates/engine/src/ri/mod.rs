@@ -1,0 +1,235 @@
+//! Foreign keys. Each change of a row of a table that takes part in one queues what has to be
+//! looked at ([`RiHooks`]); the queue is worked off at the end of the statement, or, for deferred
+//! constraints, before the commit. What has to be done is a query with the keys as parameters,
+//! planned once for each constraint.
+//!
+//! The order is PostgreSQL's: checks see what the statement did, and what one of them changes is
+//! followed up before the next begins.
+
+mod error;
+mod query;
+
+use crate::session::SessionCore;
+use base::{Error, Oid, Result, Tid};
+use catalog::{ConstraintDesc, RelationDesc};
+use executor::{CompiledStmt, Hooks, RowChange};
+use ir::CmdType;
+use os::sync::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+use txn::SubId;
+use types::Datum;
+
+/// What is to be looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub(crate) enum Kind {
+    /// A referencing row is new: the row referred to must exist.
+    Check,
+    /// A referenced row is gone.
+    Deleted,
+    /// A referenced row has other keys.
+    Updated,
+}
+
+/// One thing to look at.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub kind: Kind,
+    pub constraint: Oid,
+    /// The referencing table.
+    pub table: Oid,
+    /// The referencing row, to be passed over if it is gone by then.
+    pub tid: Tid,
+    /// Old key of the referenced row.
+    pub old: Vec<Datum>,
+    /// New key, of the referencing or the referenced row.
+    pub new: Vec<Datum>,
+    sub: SubId,
+}
+
+/// A query that belongs to a constraint, planned.
+pub(crate) struct RiPlan {
+    pub compiled: Arc<CompiledStmt>,
+    pub generation: u64,
+    pub settings: u64,
+}
+
+/// Which deferrable constraints are deferred now.
+#[derive(Default)]
+struct Modes {
+    all: Option<bool>,
+    single: HashMap<Oid, bool>,
+}
+
+#[derive(Default)]
+struct State {
+    now: Vec<Event>,
+    later: Vec<Event>,
+    modes: Modes,
+    plans: HashMap<(Oid, query::Step), Arc<RiPlan>>,
+}
+
+/// A session's queue and plans.
+#[derive(Default)]
+pub struct ForeignKeys {
+    state: Mutex<State>,
+}
+
+impl ForeignKeys {
+    /// Takes what is to be done at the end of a statement.
+    pub(crate) fn take(&self) -> Vec<Event> {
+        std::mem::take(&mut self.state.lock().now)
+    }
+
+    /// Takes what was put off.
+    pub(crate) fn take_deferred(&self) -> Vec<Event> {
+        std::mem::take(&mut self.state.lock().later)
+    }
+
+    /// The transaction is over.
+    pub(crate) fn clear(&self) {
+        let mut s = self.state.lock();
+        s.now.clear();
+        s.later.clear();
+        s.modes = Modes::default();
+    }
+
+    /// A statement failed: what it queued goes.
+    pub(crate) fn statement_failed(&self) {
+        self.state.lock().now.clear();
+    }
+
+    /// A subtransaction was rolled back, and those within it: their numbers are higher.
+    pub(crate) fn sub_aborted(&self, sub: SubId) {
+        let mut s = self.state.lock();
+        s.now.retain(|e| e.sub.0 < sub.0);
+        s.later.retain(|e| e.sub.0 < sub.0);
+    }
+
+    /// SET CONSTRAINTS: none is ALL. What is to be checked at once now is returned.
+    pub(crate) fn set_modes(&self, constraints: Option<&[Oid]>, deferred: bool) -> Vec<Event> {
+        let mut s = self.state.lock();
+        match constraints {
+            None => s.modes = Modes { all: Some(deferred), single: HashMap::new() },
+            Some(oids) => {
+                for oid in oids {
+                    s.modes.single.insert(*oid, deferred);
+                }
+            }
+        }
+        if deferred {
+            return Vec::new();
+        }
+        let meant = |e: &Event| constraints.is_none_or(|c| c.contains(&e.constraint));
+        let (due, later) = std::mem::take(&mut s.later).into_iter().partition(meant);
+        s.later = later;
+        due
+    }
+
+    fn push(&self, c: &ConstraintDesc, event: Event) {
+        let mut s = self.state.lock();
+        let deferred = c.deferrable
+            && s.modes.single.get(&c.oid).copied().or(s.modes.all).unwrap_or(c.deferred);
+        if deferred { s.later.push(event) } else { s.now.push(event) }
+    }
+
+    fn plan(&self, key: (Oid, query::Step)) -> Option<Arc<RiPlan>> {
+        self.state.lock().plans.get(&key).cloned()
+    }
+
+    fn keep_plan(&self, key: (Oid, query::Step), plan: Arc<RiPlan>) {
+        self.state.lock().plans.insert(key, plan);
+    }
+}
+
+/// Queues what changes of rows mean for foreign keys.
+pub(crate) struct RiHooks {
+    core: Arc<SessionCore>,
+}
+
+impl RiHooks {
+    /// For this session.
+    pub fn new(core: &Arc<SessionCore>) -> RiHooks {
+        RiHooks { core: core.clone() }
+    }
+
+    fn referencing(&self, change: &RowChange<'_>, sub: SubId) {
+        let Some((tid, new)) = change.new else { return };
+        for c in change.rel.constraints.iter().filter(|c| c.kind == b'f' && c.enforced) {
+            let Some(foreign) = &c.foreign else { continue };
+            let key = key_of(new, &c.columns);
+            let nulls = key.iter().filter(|v| v.is_null()).count();
+            if nulls == key.len() || (nulls > 0 && foreign.match_type != b'f') {
+                continue;
+            }
+            // An earlier version that is not checked yet will be passed over: this one counts.
+            let same = change.old.is_some_and(|(_, old)| key_of(old, &c.columns) == key);
+            if same && !self.is_waiting(c.oid) {
+                continue;
+            }
+            let event = Event {
+                kind: Kind::Check,
+                constraint: c.oid,
+                table: change.rel.oid,
+                tid: tid.unwrap_or(Tid::INVALID),
+                old: Vec::new(),
+                new: key,
+                sub,
+            };
+            self.core.foreign_keys.push(c, event);
+        }
+    }
+
+    fn is_waiting(&self, constraint: Oid) -> bool {
+        let s = self.core.foreign_keys.state.lock();
+        s.now.iter().chain(&s.later).any(|e| e.constraint == constraint)
+    }
+
+    fn referenced(&self, change: &RowChange<'_>, sub: SubId) {
+        let Some((_, old)) = change.old else { return };
+        for c in change.rel.referenced_by.iter().filter(|c| c.enforced) {
+            let Some(foreign) = &c.foreign else { continue };
+            let key = key_of(old, &foreign.columns);
+            if key.iter().any(Datum::is_null) {
+                continue;
+            }
+            let new = match change.new {
+                Some((_, new)) => key_of(new, &foreign.columns),
+                None => Vec::new(),
+            };
+            if change.command != CmdType::Delete && new == key {
+                continue;
+            }
+            let event = Event {
+                kind: if new.is_empty() { Kind::Deleted } else { Kind::Updated },
+                constraint: c.oid,
+                table: c.relation,
+                tid: Tid::INVALID,
+                old: key,
+                new,
+                sub,
+            };
+            self.core.foreign_keys.push(c, event);
+        }
+    }
+}
+
+fn key_of(row: &[Datum], columns: &[i16]) -> Vec<Datum> {
+    columns.iter().map(|n| row.get(*n as usize - 1).cloned().unwrap_or_default()).collect()
+}
+
+impl Hooks for RiHooks {
+    fn before_statement(&self, rel: &RelationDesc, _: CmdType) -> Result<()> {
+        match rel.triggers.iter().any(|t| !t.is_internal && t.enabled != b'D') {
+            true => Err(Error::unsupported("a table with triggers")),
+            false => Ok(()),
+        }
+    }
+
+    fn after_row(&self, change: &RowChange<'_>) -> Result<()> {
+        let sub = self.core.txn()?.current_sub();
+        self.referencing(change, sub);
+        self.referenced(change, sub);
+        Ok(())
+    }
+}
