@@ -17,6 +17,7 @@ mod describe;
 mod functions;
 mod ri;
 mod session;
+pub mod rows;
 pub mod settings;
 pub mod sink;
 pub mod sysfn;

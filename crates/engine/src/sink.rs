@@ -50,15 +50,16 @@ pub trait Sink {
         Ok(())
     }
 
-    /// One whole row as the wire has it (a DataRow message's body), made by the executor's short
-    /// path. Used only if [`Sink::wants_raw_rows`].
-    fn raw_row(&mut self, _body: &[u8]) -> Result<()> {
-        Err(Error::internal("this sink takes no raw rows"))
+    /// Where the next row may be written in the form clients get it: the number of columns (u16),
+    /// then for each value its length (i32, -1 for NULL) and bytes, all big-endian. None if the
+    /// sink wants values instead. See [`crate::rows`].
+    fn row_buffer(&mut self) -> Option<&mut Vec<u8>> {
+        None
     }
 
-    /// True if the executor may write rows as the wire has them.
-    fn wants_raw_rows(&self) -> bool {
-        false
+    /// The row in [`Sink::row_buffer`] is complete.
+    fn row_done(&mut self) -> Result<()> {
+        Ok(())
     }
 
     /// The statement is done.

@@ -48,14 +48,13 @@ impl Conn {
         let Some(session) = self.session.as_mut() else {
             return Err(Error::internal("a session is missing"));
         };
-        let mut sink = WireSink::new(&mut self.wire);
         match message {
             Message::Query(sql) => {
-                let result = session.simple_query(sql, &mut sink);
+                let result = session.simple_query(sql, &mut WireSink::new(&mut self.wire));
                 self.after_simple(result, Some(sql))
             }
             Message::Parse { name, query, types } => {
-                let result = session.parse(name, query, &types, &mut sink);
+                let result = session.parse(name, query, &types, &mut WireSink::new(&mut self.wire));
                 if result.is_ok() {
                     backend::parse_complete(&mut self.wire.out);
                 }
@@ -70,7 +69,11 @@ impl Conn {
                 self.after_extended(result, None)
             }
             Message::Execute { portal, max_rows } => {
-                let result = session.execute(portal, max_rows.max(0) as u64, &mut sink);
+                let result = session.execute(
+                    portal,
+                    max_rows.max(0) as u64,
+                    &mut WireSink::new(&mut self.wire),
+                );
                 self.after_extended(result, None)
             }
             Message::Close(target, name) => {
@@ -85,7 +88,7 @@ impl Conn {
             }
             Message::Sync => {
                 self.skipping = false;
-                let result = session.sync(&mut sink);
+                let result = session.sync(&mut WireSink::new(&mut self.wire));
                 self.after_simple(result, None)
             }
             Message::Flush => {
@@ -127,12 +130,15 @@ impl Conn {
         let Some(session) = self.session.as_mut() else { return Ok(()) };
         // The row description comes after the parameters, but is made in the same call.
         let start = self.wire.out.len();
-        let mut sink = WireSink::new(&mut self.wire);
         let described = match target {
-            Target::Portal => session.describe_portal(name, &mut sink)?,
+            Target::Portal => session.describe_portal(name, &mut WireSink::new(&mut self.wire))?,
             Target::Statement => {
                 let mut types = Vec::new();
-                let described = session.describe_statement(name, &mut types, &mut sink)?;
+                let described = session.describe_statement(
+                    name,
+                    &mut types,
+                    &mut WireSink::new(&mut self.wire),
+                )?;
                 let rows = self.wire.out.split_off(start);
                 backend::parameter_description(&mut self.wire.out, &types);
                 self.wire.out.extend_from_slice(&rows);
@@ -204,8 +210,8 @@ impl Conn {
                 let (limit, _) = session.idle_timeout();
                 if terminated || (limit > 0 && idle_ms >= limit) {
                     self.wire.borrow_output();
-                    let mut sink = WireSink::new(&mut self.wire);
-                    if let Err(e) = session.idle(&mut sink) {
+                    let result = session.idle(&mut WireSink::new(&mut self.wire));
+                    if let Err(e) = result {
                         self.fail(e);
                     }
                 }

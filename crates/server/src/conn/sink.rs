@@ -12,12 +12,28 @@ pub struct WireSink<'a> {
     wire: &'a mut Wire,
     /// Types and formats that were described last.
     columns: Vec<(Oid, ResultFormat)>,
+    /// Where the row began that is being written.
+    row: Option<usize>,
+}
+
+impl Drop for WireSink<'_> {
+    fn drop(&mut self) {
+        self.output();
+    }
 }
 
 impl<'a> WireSink<'a> {
     /// Results go to this connection.
     pub fn new(wire: &'a mut Wire) -> WireSink<'a> {
-        WireSink { wire, columns: Vec::new() }
+        WireSink { wire, columns: Vec::new(), row: None }
+    }
+
+    /// Where the next message goes. A row that was not completed never was.
+    fn output(&mut self) -> &mut Vec<u8> {
+        if let Some(start) = self.row.take() {
+            self.wire.out.truncate(start);
+        }
+        &mut self.wire.out
     }
 
     #[inline]
@@ -60,11 +76,12 @@ impl Sink for WireSink<'_> {
             typmod: c.typmod,
             format: code(format_of(formats, i)),
         });
-        backend::row_description(&mut self.wire.out, fields);
+        backend::row_description(self.output(), fields);
         Ok(())
     }
 
     fn row(&mut self, values: &[Datum]) -> Result<()> {
+        self.output();
         let columns = &self.columns;
         let mut result = Ok(());
         backend::message(&mut self.wire.out, b'D', |out| {
@@ -87,40 +104,53 @@ impl Sink for WireSink<'_> {
         self.maybe_send()
     }
 
-    fn raw_row(&mut self, body: &[u8]) -> Result<()> {
-        backend::data_row_body(&mut self.wire.out, body);
+    #[inline]
+    fn row_buffer(&mut self) -> Option<&mut Vec<u8>> {
+        let out = &mut self.wire.out;
+        match self.row {
+            // What an error left of the row before.
+            Some(start) => out.truncate(start + 5),
+            None => {
+                self.row = Some(out.len());
+                out.extend_from_slice(b"D\0\0\0\0");
+            }
+        }
+        Some(out)
+    }
+
+    #[inline]
+    fn row_done(&mut self) -> Result<()> {
+        if let Some(start) = self.row.take() {
+            backend::end_message(&mut self.wire.out, start);
+        }
         self.maybe_send()
     }
 
-    fn wants_raw_rows(&self) -> bool {
-        true
-    }
-
     fn command_complete(&mut self, tag: &str) -> Result<()> {
-        backend::command_complete(&mut self.wire.out, tag);
+        backend::command_complete(self.output(), tag);
         Ok(())
     }
 
     fn empty_query(&mut self) -> Result<()> {
-        backend::empty_query_response(&mut self.wire.out);
+        backend::empty_query_response(self.output());
         Ok(())
     }
 
     fn portal_suspended(&mut self) -> Result<()> {
-        backend::portal_suspended(&mut self.wire.out);
+        backend::portal_suspended(self.output());
         Ok(())
     }
 
     fn notice(&mut self, notice: &Error) {
-        backend::error_or_notice(&mut self.wire.out, notice);
+        backend::error_or_notice(self.output(), notice);
     }
 
     fn parameter_status(&mut self, name: &str, value: &str) {
-        backend::parameter_status(&mut self.wire.out, name, value);
+        backend::parameter_status(self.output(), name, value);
     }
 
     fn copy_in(&mut self, binary: bool, columns: usize) -> Result<()> {
-        backend::copy_in_response(&mut self.wire.out, binary, columns);
+        backend::copy_in_response(self.output(), binary, columns);
         self.wire.send_blocking()
     }
 
@@ -166,27 +196,27 @@ impl Sink for WireSink<'_> {
     }
 
     fn copy_out(&mut self, binary: bool, columns: usize) -> Result<()> {
-        backend::copy_out_response(&mut self.wire.out, binary, columns);
+        backend::copy_out_response(self.output(), binary, columns);
         Ok(())
     }
 
     fn copy_data_out(&mut self, data: &[u8]) -> Result<()> {
-        backend::copy_data(&mut self.wire.out, data);
+        backend::copy_data(self.output(), data);
         self.maybe_send()
     }
 
     fn copy_out_done(&mut self) -> Result<()> {
-        backend::copy_done(&mut self.wire.out);
+        backend::copy_done(self.output());
         Ok(())
     }
 
     fn notification(&mut self, pid: i32, channel: &str, payload: &str) {
-        backend::notification_response(&mut self.wire.out, pid, channel, payload);
+        backend::notification_response(self.output(), pid, channel, payload);
     }
 }
 
 /// Values of the few types that need neither catalog nor settings; the engine writes rows of others
-/// itself, see [`Sink::raw_row`].
+/// itself, see [`Sink::row_buffer`].
 fn plain_text(column: Option<(Oid, ResultFormat)>, value: &Datum, out: &mut Vec<u8>) -> Result<()> {
     use std::io::Write;
     let (type_oid, format) = column.unwrap_or_default();
