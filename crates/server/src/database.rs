@@ -1,13 +1,15 @@
 //! The engine as the server's [`Backend`].
 
-use crate::backend::{Backend, BackendSession, Request};
+use crate::backend::{Backend, BackendSession, BindRequest, Described, Request};
 use crate::log::Log;
-use base::{Error, Lsn, Result};
-use engine::Database;
+use base::{Lsn, Oid, Result, Severity, err};
 use engine::settings::Defaults;
+use engine::sink::Sink;
+use engine::{Database, Session, SessionOptions};
 use os::Disk;
 use std::path::Path;
 use std::sync::Arc;
+use txn::Interrupts;
 use wal::FlushListener;
 
 /// Opens a data directory.
@@ -38,12 +40,24 @@ impl FlushListener for Told {
 }
 
 impl Backend for Engine {
-    fn connect(&self, _request: Request) -> Result<Box<dyn BackendSession>> {
-        Err(Error::unsupported("a session"))
+    fn connect(&self, request: Request) -> Result<Box<dyn BackendSession>> {
+        let limit = self.database.defaults().get("max_connections").map_or(100, |v| v.as_i64());
+        if self.database.activity().count() as i64 >= limit {
+            return Err(err!(TOO_MANY_CONNECTIONS, "sorry, too many clients already")
+                .severity(Severity::Fatal));
+        }
+        let options = SessionOptions {
+            database: request.database,
+            user: request.user,
+            settings: request.settings,
+            client_addr: request.address.map(|a| a.ip().to_string()),
+            client_port: request.address.map(|a| i32::from(a.port())),
+        };
+        Ok(Box::new(EngineSession(Session::new(&self.database, &options)?)))
     }
 
-    fn role_secret(&self, _user: &str) -> Result<Option<String>> {
-        Ok(None)
+    fn role_secret(&self, user: &str) -> Result<Option<String>> {
+        self.database.role_secret(user)
     }
 
     fn cancel(&self, pid: i32, key: &[u8]) {
@@ -54,8 +68,8 @@ impl Backend for Engine {
         self.database.activity().terminate_all();
     }
 
-    fn is_member(&self, _user: &str, _role: &str) -> bool {
-        false
+    fn is_member(&self, user: &str, role: &str) -> bool {
+        self.database.is_member(user, role).unwrap_or(false)
     }
 
     fn flushed(&self) -> Lsn {
@@ -80,5 +94,108 @@ impl Backend for Engine {
 
     fn shutdown(&self, immediate: bool) -> Result<()> {
         if immediate { Ok(()) } else { self.database.shutdown() }
+    }
+}
+
+struct EngineSession(Session);
+
+impl BackendSession for EngineSession {
+    fn simple_query(&mut self, sql: &str, sink: &mut dyn Sink) -> Result<()> {
+        self.0.simple_query(sql, sink)
+    }
+
+    fn parse(&mut self, name: &str, sql: &str, types: &[Oid], _: &mut dyn Sink) -> Result<()> {
+        self.0.parse(name, sql, types)
+    }
+
+    fn bind(&mut self, request: BindRequest<'_>, _: &mut dyn Sink) -> Result<()> {
+        let formats: Vec<bool> = request.parameters.iter().map(|p| p.0 != 0).collect();
+        let values: Vec<Option<&[u8]>> = request.parameters.iter().map(|p| p.1).collect();
+        let results: Vec<bool> = request.result_formats.iter().map(|f| *f != 0).collect();
+        self.0.bind(request.portal, request.statement, &formats, &values, &results)
+    }
+
+    fn describe_statement(
+        &mut self,
+        name: &str,
+        parameters: &mut Vec<Oid>,
+        sink: &mut dyn Sink,
+    ) -> Result<Described> {
+        *parameters = self.0.describe_statement(name, sink)?;
+        Ok(if self.0.statement_has_rows(name) { Described::Rows } else { Described::NoRows })
+    }
+
+    fn describe_portal(&mut self, name: &str, sink: &mut dyn Sink) -> Result<Described> {
+        let rows = self.0.describe_portal(name, sink)?;
+        Ok(if rows { Described::Rows } else { Described::NoRows })
+    }
+
+    fn execute(&mut self, portal: &str, max_rows: u64, sink: &mut dyn Sink) -> Result<()> {
+        self.0.execute(portal, max_rows, sink)
+    }
+
+    fn close_statement(&mut self, name: &str) -> Result<()> {
+        self.0.close_statement(name);
+        Ok(())
+    }
+
+    fn close_portal(&mut self, name: &str) -> Result<()> {
+        self.0.close_portal(name);
+        Ok(())
+    }
+
+    fn sync(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        self.0.sync(sink).map(|_| ())
+    }
+
+    fn failed(&mut self) {}
+
+    fn transaction_status(&self) -> u8 {
+        self.0.status().as_u8()
+    }
+
+    fn gate(&mut self) -> Lsn {
+        self.0.take_gate()
+    }
+
+    fn pid(&self) -> i32 {
+        self.0.pid()
+    }
+
+    fn cancel_key(&self) -> Vec<u8> {
+        self.0.cancel_key().to_vec()
+    }
+
+    fn interrupts(&self) -> Arc<Interrupts> {
+        Arc::clone(self.0.interrupts())
+    }
+
+    fn reported_settings(&self) -> Vec<(String, String)> {
+        self.0.start_reports().into_iter().map(|(n, v)| (n.to_string(), v)).collect()
+    }
+
+    fn idle_timeout(&self) -> (u64, bool) {
+        let in_block = self.0.status().as_u8() != b'I';
+        let name =
+            if in_block { "idle_in_transaction_session_timeout" } else { "idle_session_timeout" };
+        (self.0.setting_ms(name), in_block)
+    }
+
+    fn idle(&mut self, _sink: &mut dyn Sink) -> Result<()> {
+        self.0.interrupts().check()?;
+        let (limit, in_block) = self.idle_timeout();
+        match (limit, in_block) {
+            (0, _) => Ok(()),
+            (_, true) => Err(err!(
+                IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+                "terminating connection due to idle-in-transaction timeout"
+            )
+            .severity(Severity::Fatal)),
+            (_, false) => Err(err!(
+                IDLE_SESSION_TIMEOUT,
+                "terminating connection due to idle-session timeout"
+            )
+            .severity(Severity::Fatal)),
+        }
     }
 }

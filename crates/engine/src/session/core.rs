@@ -82,18 +82,9 @@ impl SessionCore {
         pid: i32,
         interrupts: Arc<Interrupts>,
     ) -> Result<SessionCore> {
-        // The database is looked up in shared tables, for which any database's state serves.
-        let any = database.database_state(oids::TEMPLATE1);
         let backend = database.storage().txn.register(pid, oids::TEMPLATE1, interrupts)?;
-        let (store, overlay, source) = rows_of(&any, database, oids::TEMPLATE1);
-        let txn = database.storage().txn.begin(&backend, Isolation::ReadCommitted);
-        store.set_txn(Some(txn.clone()));
-        let view = CatalogView::new(source, ViewContext::default());
-        let found = find_start(&view, options);
-        store.set_txn(None);
-        drop((overlay, view));
-        txn.abort()?;
-        let (about, role, defaults) = found?;
+        let (about, role, defaults) =
+            with_shared_view(database, &backend, |view| find_start(view, options))?;
         let defaults = with_stored(database, defaults)?;
         backend.set_database(about.oid);
         let state = database.database_state(about.oid);
@@ -278,6 +269,66 @@ fn rows_of(state: &Arc<DatabaseState>, database: &Arc<Database>, tablespace: Oid
 type Start = (Arc<catalog::DatabaseDesc>, Oid, Vec<(Source, Vec<String>)>);
 
 /// The database, the role, and what ALTER DATABASE and ALTER ROLE have set for them.
+/// Looks something up in the tables that all databases share, before a session has one.
+fn with_shared_view<R>(
+    database: &Arc<Database>,
+    backend: &Arc<Backend>,
+    look: impl FnOnce(&CatalogView) -> Result<R>,
+) -> Result<R> {
+    // Any database's state serves for shared tables.
+    let any = database.database_state(oids::TEMPLATE1);
+    let (store, overlay, source) = rows_of(&any, database, oids::TEMPLATE1);
+    let txn = database.storage().txn.begin(backend, Isolation::ReadCommitted);
+    store.set_txn(Some(txn.clone()));
+    let view = CatalogView::new(source, ViewContext::default());
+    let found = look(&view);
+    store.set_txn(None);
+    drop((overlay, view));
+    txn.abort()?;
+    found
+}
+
+impl Database {
+    fn look_up<R>(self: &Arc<Database>, look: impl FnOnce(&CatalogView) -> Result<R>) -> Result<R> {
+        let interrupts = Arc::new(Interrupts::new());
+        let backend = self.storage().txn.register(0, oids::TEMPLATE1, interrupts)?;
+        with_shared_view(self, &backend, look)
+    }
+
+    /// The stored password of a role, if there is such a role and it has one that is valid now.
+    pub fn role_secret(self: &Arc<Database>, user: &str) -> Result<Option<String>> {
+        self.look_up(|view| {
+            let Some(role) = view.role_named(user)? else { return Ok(None) };
+            // Times count from 2000-01-01.
+            let now = os::clock::now_micros() - 946_684_800_000_000;
+            let expired = role.valid_until.is_some_and(|until| until < now);
+            Ok(if expired { None } else { role.password.as_deref().map(str::to_string) })
+        })
+    }
+
+    /// Whether a role is a member of another, directly or not.
+    pub fn is_member(self: &Arc<Database>, user: &str, role: &str) -> Result<bool> {
+        self.look_up(|view| {
+            let (Some(user), Some(role)) = (view.role_named(user)?, view.role_named(role)?) else {
+                return Ok(false);
+            };
+            let (mut seen, mut next) = (vec![user.oid], vec![user]);
+            while let Some(member) = next.pop() {
+                for (of, ..) in &member.member_of {
+                    if *of == role.oid {
+                        return Ok(true);
+                    }
+                    if !seen.contains(of) {
+                        seen.push(*of);
+                        next.push(view.role(*of)?);
+                    }
+                }
+            }
+            Ok(false)
+        })
+    }
+}
+
 fn find_start(view: &CatalogView, options: &SessionOptions) -> Result<Start> {
     let role = view.role_named(&options.user)?.ok_or_else(|| {
         err!(INVALID_AUTHORIZATION_SPECIFICATION, "role \"{}\" does not exist", options.user)

@@ -147,6 +147,11 @@ impl Session {
         self.core.settings.lock().show(name)
     }
 
+    /// A setting that is a time, in milliseconds.
+    pub fn setting_ms(&self, name: &str) -> u64 {
+        self.core.settings.lock().i64(name).max(0) as u64
+    }
+
     /// What the reply has to wait for before it goes out: the log flushed to here. Forgets it.
     pub fn take_gate(&mut self) -> Lsn {
         let gate = std::mem::replace(&mut self.gate, Lsn::INVALID);

@@ -5,11 +5,13 @@ use super::prepared::{Analysed, CachedPlan, Portal, PortalState, Prepared};
 use super::simple::is_query;
 use super::{Session, utility};
 use crate::analysis;
+use crate::rows::RowWriter;
 use crate::sink::{ResultColumn, Sink};
 use base::memory::Account;
 use base::{Error, Oid, Result, bail};
 use catalog::{IndexDesc, RelationDesc};
 use executor::{CompiledStmt, ExecCtx, ExecSettings, Execution};
+use functions::FnEnv;
 use ir::{CmdType, Expr, Plan, PlanNode, PlannedStmt, Query, RteKind, TargetEntry};
 use parser::ast::RawStmt;
 use planner::PlannerSettings;
@@ -330,7 +332,8 @@ impl Session {
             sink.row_description(&analysed.columns, &[])?;
         }
         let query = main_query(&analysed)?.clone();
-        self.run_query(query, Arc::new([]), sink)
+        let rows = RowWriter::new(&analysed.columns, &[]);
+        self.run_query(query, Arc::new([]), &rows, sink)
     }
 
     /// Plans and runs one query to its end.
@@ -338,6 +341,7 @@ impl Session {
         &mut self,
         query: Query,
         params: Arc<[Datum]>,
+        rows: &RowWriter,
         sink: &mut dyn Sink,
     ) -> Result<String> {
         let env = self.env()?;
@@ -347,7 +351,7 @@ impl Session {
         let compiled = self.compile(&env, plan)?;
         let snapshot = Arc::new(self.core.txn()?.snapshot());
         let mut run = Execution::new(compiled, params, snapshot);
-        let count = self.pull(&env, &mut run, 0, sink)?.0;
+        let count = self.pull(&env, &mut run, 0, rows, sink)?.0;
         let tag = tag_of(&run, count);
         drop(env);
         self.after_query()?;
@@ -382,10 +386,12 @@ impl Session {
             let run = Execution::new(compiled, portal.params.clone(), snapshot);
             portal.state = PortalState::Running(Box::new(run));
         }
+        let analysed = portal.prepared.analysed.lock().clone();
+        let writer = RowWriter::new(&analysed.columns, &portal.formats);
         let (count, more, tag) = match &mut portal.state {
             PortalState::Running(run) => {
                 let env = self.env()?;
-                let (count, more) = self.pull(&env, run, max, sink)?;
+                let (count, more) = self.pull(&env, run, max, &writer, sink)?;
                 (count, more, tag_of(run, count))
             }
             PortalState::Stored { rows, next } => {
@@ -393,8 +399,9 @@ impl Session {
                     0 => rows.len(),
                     n => rows.len().min(*next + n as usize),
                 };
+                let env = self.env()?;
                 for row in &rows[*next..end] {
-                    sink.row(row)?;
+                    writer.row(row, &env.io(), sink)?;
                 }
                 let count = (end - *next) as u64;
                 *next = end;
@@ -417,6 +424,7 @@ impl Session {
         env: &StatementEnv<'_>,
         run: &mut Execution,
         max: u64,
+        writer: &RowWriter,
         sink: &mut dyn Sink,
     ) -> Result<(u64, bool)> {
         let parts = RunParts::new(self)?;
@@ -434,8 +442,8 @@ impl Session {
             let rows = batch.positions().count() as u64;
             if plain && rows > 0 {
                 match &keep {
-                    None => sink.batch(&batch)?,
-                    Some(keep) => sink.batch(&project(&batch, keep))?,
+                    None => writer.batch(&batch, &env.io(), sink)?,
+                    Some(keep) => writer.batch(&project(&batch, keep), &env.io(), sink)?,
                 }
             }
             count += rows;
