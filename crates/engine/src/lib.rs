@@ -15,11 +15,7 @@ mod database;
 pub mod ddl;
 mod describe;
 mod functions;
-<<<<<<< HEAD
 mod ri;
-mod session;
-=======
->>>>>>> 455a7d7 (server, engine: serve sessions of the engine; format rows as they leave the executor)
 pub mod rows;
 mod session;
 pub mod settings;
