@@ -12,6 +12,7 @@ mod options;
 mod to;
 
 use crate::Session;
+use crate::rows::RowWriter;
 use crate::session::StatementEnv;
 use crate::sink::Sink;
 use access::heap::{HeapScan, ScanOptions, ScanSource};
@@ -282,7 +283,8 @@ impl Session {
                 let env = StatementEnv::new(&core, &random, self.statement_micros)?;
                 let mut out = CopyOut::new(target, options, env.io(), columns)?;
                 out.begin()?;
-                self.run_query(query, Arc::new([]), &mut out)?;
+                let rows = RowWriter::new(&analysed.columns, &[]);
+                self.run_query(query, Arc::new([]), &rows, &mut out)?;
                 out.end()?;
                 Ok(out.rows)
             }
