@@ -8,6 +8,7 @@
 
 pub mod activity;
 mod analysis;
+mod autovacuum;
 mod command;
 mod constraint;
 pub mod cook;

@@ -27,13 +27,17 @@ impl Session {
         let tables = self.vacuum_tables(stmt)?;
         let analyze = !stmt.vacuum || option_on(&stmt.options, "analyze");
         for table in tables {
+            let database = self.core.state.oid;
+            let counts = self.core.database.changes.of(database, table);
             if stmt.vacuum {
                 self.vacuum_table(table)?;
                 self.commit_transaction()?;
+                self.core.database.changes.vacuumed(database, table, counts);
                 self.ensure_transaction()?;
             }
             if analyze {
                 crate::command::analyze::analyze_table(self, table)?;
+                self.core.database.changes.analysed(database, table, counts);
                 if stmt.vacuum {
                     self.commit_transaction()?;
                     self.ensure_transaction()?;
@@ -63,7 +67,7 @@ impl Session {
         Ok(all)
     }
 
-    fn vacuum_table(&mut self, table: Oid) -> Result<()> {
+    pub(crate) fn vacuum_table(&mut self, table: Oid) -> Result<()> {
         const SHARE_UPDATE_EXCLUSIVE: u8 = 4;
         self.lock_relation(table, SHARE_UPDATE_EXCLUSIVE)?;
         let view = self.core.view()?;

@@ -125,6 +125,9 @@ impl Database {
         threads.push(
             os::thread::spawn("checkpointer", move || checkpointer(&own)).map_err(thread_error)?,
         );
+        let own = weak.clone();
+        let launcher = move || crate::autovacuum::launcher(&own);
+        threads.push(os::thread::spawn("autovacuum", launcher).map_err(thread_error)?);
         threads.push(
             os::thread::spawn("bgwriter", move || background_writer(&weak))
                 .map_err(thread_error)?,
@@ -141,6 +144,8 @@ impl Database {
             std::mem::take(&mut state.threads)
         };
         self.checkpoints.wake.notify_all();
+        // A vacuum that runs is given up.
+        self.activity.terminate_all();
         for thread in threads {
             let _ = thread.join();
         }
@@ -153,6 +158,20 @@ impl Database {
             state = self.checkpoints.wake.wait_timeout(state, time).0;
         }
         state.stop
+    }
+
+    /// Waits until `time` has passed or the server stops; true if it stops.
+    pub(crate) fn nap(&self, time: Duration) -> bool {
+        let until = os::clock::monotonic_nanos() + time.as_nanos() as u64;
+        let mut state = self.checkpoints.state.lock();
+        loop {
+            let now = os::clock::monotonic_nanos();
+            if state.stop || now >= until {
+                return state.stop;
+            }
+            let left = Duration::from_nanos(until - now);
+            state = self.checkpoints.wake.wait_timeout(state, left).0;
+        }
     }
 }
 

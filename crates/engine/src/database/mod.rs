@@ -52,6 +52,7 @@ pub struct Database {
     pub(crate) databases: Mutex<HashMap<Oid, Arc<DatabaseState>>>,
     pub(crate) activity: Activity,
     pub(crate) checkpoints: checkpoint::Checkpoints,
+    pub(crate) changes: crate::autovacuum::AllChanges,
     logger: RwLock<Option<Logger>>,
     /// When it was started, in microseconds since 1970.
     pub start_micros: i64,
@@ -128,6 +129,7 @@ impl Database {
             databases: Mutex::new(HashMap::new()),
             activity: Activity::default(),
             checkpoints: checkpoint::Checkpoints::default(),
+            changes: Default::default(),
             logger: RwLock::new(None),
             start_micros: os::clock::now_micros(),
         });

@@ -229,6 +229,8 @@ impl Session {
             }
             files.lock().committed(pool)
         });
+        let core = &self.core;
+        core.changes.hand_on(core.state.oid, &core.database.changes, self.statement_micros);
         self.block = Block::default();
         self.core.set_txn(None);
         self.core.overlay.reset();

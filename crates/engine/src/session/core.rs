@@ -66,6 +66,8 @@ pub struct SessionCore {
     pub files: Mutex<PendingFiles>,
     /// Sequences used, by OID, and the last one.
     pub sequences: Mutex<(HashMap<Oid, SequenceCache>, Option<Oid>)>,
+    /// Rows changed, for autovacuum.
+    pub changes: crate::autovacuum::PendingChanges,
     /// Foreign keys to be looked at.
     pub foreign_keys: crate::ri::ForeignKeys,
     txn: Mutex<Option<Arc<Txn>>>,
@@ -101,6 +103,7 @@ impl SessionCore {
             settings: Mutex::new(SessionSettings::new(defaults)),
             files: Mutex::default(),
             sequences: Mutex::default(),
+            changes: Default::default(),
             foreign_keys: Default::default(),
             txn: Mutex::new(None),
             users: Mutex::new(users),
@@ -330,6 +333,9 @@ impl Database {
 }
 
 fn find_start(view: &CatalogView, options: &SessionOptions) -> Result<Start> {
+    if let Some(database) = options.background {
+        return Ok((view.database(database)?, oids::SUPERUSER, Vec::new()));
+    }
     let role = view.role_named(&options.user)?.ok_or_else(|| {
         err!(INVALID_AUTHORIZATION_SPECIFICATION, "role \"{}\" does not exist", options.user)
     })?;

@@ -45,6 +45,8 @@ pub struct SessionOptions {
     pub client_addr: Option<String>,
     /// Its port there.
     pub client_port: Option<i32>,
+    /// A process of the server in this database, whatever the names say.
+    pub background: Option<base::Oid>,
 }
 
 /// One client's session.
@@ -229,6 +231,8 @@ impl Drop for Session {
     /// What is open is rolled back; errors have nobody to go to.
     fn drop(&mut self) {
         let _ = self.rollback_all();
-        self.core.backend.unlock_all_advisory();
+        let core = &self.core;
+        core.changes.hand_on(core.state.oid, &core.database.changes, i64::MAX);
+        core.backend.unlock_all_advisory();
     }
 }

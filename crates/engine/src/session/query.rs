@@ -352,6 +352,7 @@ impl Session {
         let snapshot = Arc::new(self.core.txn()?.snapshot());
         let mut run = Execution::new(compiled, params, snapshot);
         let count = self.pull(&env, &mut run, 0, rows, sink)?.0;
+        self.count_changes(&run);
         let tag = tag_of(&run, count);
         drop(env);
         self.after_query()?;
@@ -392,6 +393,9 @@ impl Session {
             PortalState::Running(run) => {
                 let env = self.env()?;
                 let (count, more) = self.pull(&env, run, max, &writer, sink)?;
+                if !more {
+                    self.count_changes(run);
+                }
                 (count, more, tag_of(run, count))
             }
             PortalState::Stored { rows, next } => {
@@ -451,6 +455,22 @@ impl Session {
                 return Ok((count, true));
             }
             self.check_interrupts()?;
+        }
+    }
+
+    /// Counts what a statement changed, for autovacuum.
+    fn count_changes(&self, run: &Execution) {
+        let plan = run.stmt().plan();
+        let rows = run.processed();
+        let Some(first) = plan.result_relations.first().filter(|_| rows > 0) else { return };
+        if let Some(ir::Rte { kind: RteKind::Relation { relid, .. }, .. }) =
+            plan.rtable.get(*first as usize - 1)
+        {
+            let (inserted, dead) = match plan.command {
+                CmdType::Insert => (rows, 0),
+                _ => (0, rows),
+            };
+            self.core.changes.count(*relid, inserted, dead);
         }
     }
 

@@ -70,6 +70,7 @@ pub fn run(s: &mut Session, sql: &str) -> Rows {
 }
 
 /// Runs a statement that fails.
+#[allow(dead_code)]
 pub fn fail(s: &mut Session, sql: &str) -> Error {
     let mut sink = Rows::default();
     s.simple_query(sql, &mut sink).expect_err(sql)
@@ -83,12 +84,18 @@ pub struct Server {
 
 impl Server {
     /// Makes and opens one.
+    #[allow(dead_code)]
     pub fn start(name: &str) -> Server {
+        Server::start_with(name, Defaults::default())
+    }
+
+    /// Makes and opens one with these settings.
+    pub fn start_with(name: &str, defaults: Defaults) -> Server {
         let dir = std::env::temp_dir().join(format!("olifant-{name}-{}", std::process::id()));
         let disk = Disk::real();
         let _ = disk.remove_dir_all(&dir);
         Database::create(disk.clone(), &dir, &CreateOptions::default()).unwrap();
-        let db = Database::open(disk, &dir, Defaults::default()).unwrap();
+        let db = Database::open(disk, &dir, defaults).unwrap();
         Server { db, dir }
     }
 

@@ -183,6 +183,7 @@ impl Session {
             }
         };
         drop(env);
+        self.core.changes.count(rel.oid, count, 0);
         self.after_query()?;
         Ok(count)
     }

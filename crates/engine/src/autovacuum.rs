@@ -1,0 +1,241 @@
+//! Autovacuum: tables that have changed enough are vacuumed and analysed by a thread of the
+//! server.
+//!
+//! Sessions count the rows their statements change and add them to the shared counts now and
+//! then. The counts are in memory only: after a restart they begin at zero, which costs a late
+//! vacuum and nothing else.
+
+use crate::session::SessionOptions;
+use crate::{Database, Session};
+use base::{Error, Oid, Result};
+use catalog::{RelKind, RelationDesc};
+use os::sync::Mutex;
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// Rows of a table changed since it was last taken care of.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Changes {
+    /// Inserted since the last vacuum.
+    pub inserted: u64,
+    /// Updated or deleted since the last vacuum.
+    pub dead: u64,
+    /// Changed in any way since the last analysis.
+    pub changed: u64,
+}
+
+impl Changes {
+    fn add(&mut self, other: Changes) {
+        self.inserted += other.inserted;
+        self.dead += other.dead;
+        self.changed += other.changed;
+    }
+}
+
+/// The counts of all tables, by database and OID.
+#[derive(Default)]
+pub struct AllChanges {
+    tables: Mutex<HashMap<(Oid, Oid), Changes>>,
+}
+
+impl AllChanges {
+    /// The counts of a table.
+    pub fn of(&self, database: Oid, table: Oid) -> Changes {
+        self.tables.lock().get(&(database, table)).copied().unwrap_or_default()
+    }
+
+    fn add(&self, database: Oid, counts: impl Iterator<Item = (Oid, Changes)>) {
+        let mut tables = self.tables.lock();
+        for (table, c) in counts {
+            tables.entry((database, table)).or_default().add(c);
+        }
+    }
+
+    /// The table was vacuumed; what was counted since `before` stays.
+    pub(crate) fn vacuumed(&self, database: Oid, table: Oid, before: Changes) {
+        if let Some(c) = self.tables.lock().get_mut(&(database, table)) {
+            c.inserted = c.inserted.saturating_sub(before.inserted);
+            c.dead = c.dead.saturating_sub(before.dead);
+        }
+    }
+
+    /// The table was analysed.
+    pub(crate) fn analysed(&self, database: Oid, table: Oid, before: Changes) {
+        if let Some(c) = self.tables.lock().get_mut(&(database, table)) {
+            c.changed = c.changed.saturating_sub(before.changed);
+        }
+    }
+
+    fn snapshot(&self) -> Vec<((Oid, Oid), Changes)> {
+        self.tables.lock().iter().map(|(k, c)| (*k, *c)).collect()
+    }
+}
+
+/// A session's counts that the others do not know yet.
+#[derive(Default)]
+pub struct PendingChanges {
+    tables: Mutex<(Vec<(Oid, Changes)>, i64)>,
+}
+
+/// Counts are handed on at most this often, in microseconds.
+const HAND_ON: i64 = 500_000;
+
+impl PendingChanges {
+    /// Counts rows of a table: inserted, and updated or deleted.
+    pub(crate) fn count(&self, table: Oid, inserted: u64, dead: u64) {
+        let counts = Changes { inserted, dead, changed: inserted + dead };
+        let mut pending = self.tables.lock();
+        match pending.0.iter_mut().find(|t| t.0 == table) {
+            Some(t) => t.1.add(counts),
+            None => pending.0.push((table, counts)),
+        }
+    }
+
+    /// Hands the counts on, if that was not done a moment ago.
+    pub(crate) fn hand_on(&self, database: Oid, all: &AllChanges, now: i64) {
+        let mut pending = self.tables.lock();
+        if !pending.0.is_empty() && now - pending.1 >= HAND_ON {
+            pending.1 = now;
+            all.add(database, pending.0.drain(..));
+        }
+    }
+}
+
+/// What a table needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Need {
+    vacuum: bool,
+    analyze: bool,
+}
+
+/// The settings that decide, and a table's own in place of them.
+struct Thresholds<'a> {
+    defaults: &'a crate::settings::Defaults,
+    rel: &'a RelationDesc,
+}
+
+impl Thresholds<'_> {
+    fn number(&self, name: &str) -> f64 {
+        let own = self.rel.option(name).and_then(|v| v.parse().ok());
+        own.unwrap_or_else(|| self.defaults.get(name).map_or(0.0, |v| v.as_f64()))
+    }
+
+    fn whole(&self, name: &str) -> f64 {
+        let own = self.rel.option(name).and_then(|v| v.parse().ok());
+        own.unwrap_or_else(|| self.defaults.get(name).map_or(0, |v| v.as_i64()) as f64)
+    }
+
+    fn need(&self, c: Changes) -> Need {
+        let off = |v: &str| matches!(v, "false" | "off" | "0" | "no");
+        if self.rel.option("autovacuum_enabled").is_some_and(off) {
+            return Need { vacuum: false, analyze: false };
+        }
+        let rows = f64::from(self.rel.tuples.max(0.0));
+        let dead = self.whole("autovacuum_vacuum_threshold")
+            + self.number("autovacuum_vacuum_scale_factor") * rows;
+        let most = self.whole("autovacuum_vacuum_max_threshold");
+        let dead = if most >= 0.0 { dead.min(most) } else { dead };
+        let fresh = self.whole("autovacuum_vacuum_insert_threshold");
+        let inserted = fresh + self.number("autovacuum_vacuum_insert_scale_factor") * rows;
+        let changed = self.whole("autovacuum_analyze_threshold")
+            + self.number("autovacuum_analyze_scale_factor") * rows;
+        Need {
+            vacuum: c.dead as f64 > dead || (fresh >= 0.0 && c.inserted as f64 > inserted),
+            analyze: c.changed as f64 > changed,
+        }
+    }
+}
+
+/// The thread: rounds over all tables that changed.
+pub(crate) fn launcher(database: &Weak<Database>) {
+    loop {
+        let Some(database) = database.upgrade() else { return };
+        let naptime = database.defaults().get("autovacuum_naptime").map_or(60, |v| v.as_i64());
+        if database.nap(Duration::from_secs(naptime.max(1) as u64)) {
+            return;
+        }
+        if !database.defaults().get("autovacuum").is_none_or(|v| v.as_bool()) {
+            continue;
+        }
+        let mut by_database: HashMap<Oid, Vec<(Oid, Changes)>> = HashMap::new();
+        for ((db, table), c) in database.changes.snapshot() {
+            by_database.entry(db).or_default().push((table, c));
+        }
+        for (db, tables) in by_database {
+            if let Err(e) = work(&database, db, &tables) {
+                database.log(&e.context("automatic vacuum"));
+            }
+            if database.nap(Duration::ZERO) {
+                return;
+            }
+        }
+    }
+}
+
+/// One round in one database.
+fn work(database: &Arc<Database>, db: Oid, tables: &[(Oid, Changes)]) -> Result<()> {
+    let options = SessionOptions { background: Some(db), ..SessionOptions::default() };
+    let mut session = Session::new(database, &options)?;
+    // DDL goes first: a table that is locked is taken next time.
+    session.interrupts().set_lock_timeout_ms(1000);
+    for (table, counts) in tables {
+        if let Err(e) = one_table(&mut session, *table, *counts) {
+            let _ = session.rollback_all();
+            session.interrupts().check()?;
+            if e.code() != base::SqlState::LOCK_NOT_AVAILABLE {
+                database.log(&e.context(format!("automatic vacuum of table {table}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn one_table(session: &mut Session, table: Oid, counts: Changes) -> Result<()> {
+    let database = session.core.database.clone();
+    let db = session.core.state.oid;
+    session.ensure_transaction()?;
+    let view = session.core.view()?;
+    let Some(rel) = view.find_relation(table)? else {
+        database.changes.tables.lock().remove(&(db, table));
+        return session.rollback_all();
+    };
+    if !matches!(rel.kind, RelKind::Table | RelKind::MatView) {
+        return session.rollback_all();
+    }
+    let defaults = database.defaults();
+    let need = Thresholds { defaults: &defaults, rel: &rel }.need(counts);
+    let schema = view.namespace(rel.namespace)?.name.to_string();
+    let name = format!("{}.{schema}.{}", session.core.database_name, rel.name);
+    drop(view);
+    let least = defaults.get("log_autovacuum_min_duration").map_or(600_000, |v| v.as_i64());
+    let told = |what: &str, started: u64| {
+        let micros = (os::clock::monotonic_nanos() - started) / 1000;
+        if least >= 0 && micros / 1000 >= least as u64 {
+            database.log(&Error::with_severity(
+                base::Severity::Log,
+                base::SqlState::SUCCESSFUL_COMPLETION,
+                format!(
+                    "automatic {what} of table \"{name}\"\nsystem usage: elapsed: {:.2} s",
+                    micros as f64 / 1e6
+                ),
+            ));
+        }
+    };
+    if need.vacuum {
+        let started = os::clock::monotonic_nanos();
+        session.vacuum_table(table)?;
+        session.commit_transaction()?;
+        database.changes.vacuumed(db, table, counts);
+        told("vacuum", started);
+        session.ensure_transaction()?;
+    }
+    if need.analyze {
+        let started = os::clock::monotonic_nanos();
+        crate::command::analyze::analyze_table(session, table)?;
+        session.commit_transaction()?;
+        database.changes.analysed(db, table, counts);
+        told("analyze", started);
+    }
+    session.rollback_all()
+}
