@@ -42,7 +42,10 @@ pub fn check_existing(session: &Session, table: &RelationDesc, fk: &ConstraintDe
         })
     };
     if !exact(table, &fk.columns) || !exact(&target, &foreign.columns) {
-        return Err(Error::unsupported("a foreign key of this type on a table with rows"));
+        return match session.first_orphan(table, fk, foreign)? {
+            None => Ok(()),
+            Some(values) => Err(violation(session, table, &target, fk, &values)?),
+        };
     }
     let (fk_wanted, fk_order) = ascending(&positions(&fk.columns));
     let (pk_wanted, pk_order) = ascending(&positions(&foreign.columns));

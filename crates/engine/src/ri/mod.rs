@@ -7,6 +7,7 @@
 //! followed up before the next begins.
 
 mod error;
+mod modes;
 mod query;
 
 use crate::session::SessionCore;

@@ -234,6 +234,49 @@ impl Session {
         Ok(rows.max(run.processed()))
     }
 
+    /// The key of a row that refers to nothing, if there is one: for a constraint that is added.
+    pub(crate) fn first_orphan(
+        &self,
+        table: &RelationDesc,
+        fk: &ConstraintDesc,
+        foreign: &ForeignKey,
+    ) -> Result<Option<Vec<Datum>>> {
+        let env = self.env()?;
+        let target = env.view.relation(foreign.table)?;
+        let (mut keys, mut joins, mut wanted) = (Vec::new(), Vec::new(), Vec::new());
+        for (n, m) in fk.columns.iter().zip(&foreign.columns) {
+            let (key, pk) = (quote(column(table, *n)), quote(column(&target, *m)));
+            wanted.push(format!("fk.{key} IS NOT NULL"));
+            joins.push(format!("pk.{pk} OPERATOR(pg_catalog.=) fk.{key}"));
+            keys.push(format!("fk.{key}"));
+        }
+        let and = if foreign.match_type == b'f' { " OR " } else { " AND " };
+        let sql = format!(
+            "SELECT {} FROM ONLY {} fk LEFT JOIN ONLY {} pk ON ({}) WHERE pk.{} IS NULL AND ({}) \
+             LIMIT 1",
+            keys.join(", "),
+            full_name(&env.view, table)?,
+            full_name(&env.view, &target)?,
+            joins.join(" AND "),
+            quote(column(&target, foreign.columns[0])),
+            wanted.join(and)
+        );
+        let statements = parser::parse(&sql)?;
+        let analysed = self.analyse(statements.first(), &[])?;
+        let Some(query) = analysed.queries.into_iter().next() else { return Ok(None) };
+        let compiled = self.compile(&env, self.plan(&env, query, None, 0.0)?)?;
+        let snapshot = Arc::new(self.core.txn()?.latest_snapshot());
+        let mut run = Execution::new(compiled, Arc::from([]), snapshot);
+        let parts = RunParts::new(self)?;
+        while let Some(batch) = run.next_batch(parts.cx(&env), 1)? {
+            if let Some(i) = batch.positions().next() {
+                let keys = batch.columns.iter().take(fk.columns.len());
+                return Ok(Some(keys.map(|c| c.get(i)).collect()));
+            }
+        }
+        Ok(None)
+    }
+
     fn ri_plan(&self, key: &Key, step: Step, env: &crate::StatementEnv<'_>) -> Result<Arc<RiPlan>> {
         let generation = env.view.generation();
         let settings = self.core.settings.lock().version();

@@ -83,7 +83,7 @@ impl Session {
             Stmt::Listen(_) => "LISTEN",
             Stmt::Unlisten(_) => "UNLISTEN",
             Stmt::Close(name) => self.close_cursor(name.as_deref())?,
-            Stmt::SetConstraints(_) => "SET CONSTRAINTS",
+            Stmt::SetConstraints(s) => self.set_constraints(s)?,
             _ => return self.definition(stmt, text),
         };
         Ok(tag.to_string())
