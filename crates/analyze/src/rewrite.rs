@@ -124,7 +124,10 @@ fn view_query(env: &Env, view: &RelationDesc) -> Result<Query> {
         return Err(Error::internal("a built-in view without a query"));
     };
     let mut context = env.catalog.context().clone();
-    context.search_path = vec![view.namespace, oids::PG_CATALOG];
+    context.search_path = vec![oids::PG_CATALOG];
+    if view.namespace != oids::PG_CATALOG {
+        context.search_path.insert(0, view.namespace);
+    }
     let catalog = env.catalog.with_context(context);
     let inner = Env { catalog: &catalog, io: env.io };
     let mut query = crate::analyze(&inner, stmt, Params::None)?;
