@@ -138,6 +138,9 @@ impl Root<'_> {
         for t in query.target_list.iter_mut().chain(&mut query.returning) {
             t.expr = self.prepare(take(&mut t.expr), false)?;
         }
+        for t in &mut query.target_list {
+            self.resolve_multi_params(&mut t.expr);
+        }
         self.prepare_from(&mut query.jointree)?;
         if let Some(h) = query.having.take() {
             let h = self.prepare(h, true)?;
@@ -192,6 +195,17 @@ impl Root<'_> {
         }
         self.query = query;
         self.move_having()
+    }
+
+    /// The columns of `SET (a, b) = (SELECT ...)`: numbered by sublink and column until here.
+    fn resolve_multi_params(&self, e: &mut Expr) {
+        walk::replace(e, &mut |x| {
+            let Expr::Param(p) = x else { return None };
+            let n = p.id.checked_sub(prep::PLACEHOLDER)?;
+            let (_, params) = self.multi_params.iter().find(|m| m.0 == n >> 16)?;
+            let param = *params.get((n as usize & 0xffff).checked_sub(1)?)?;
+            Some(crate::subselect::exec_param(param, p.ty, p.typmod, p.collation))
+        });
     }
 
     fn prepare(&mut self, e: Expr, is_qual: bool) -> Result<Expr> {

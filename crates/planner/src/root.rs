@@ -106,6 +106,8 @@ pub struct Root<'e> {
     pub processed: Vec<ir::TargetEntry>,
     pub update_columns: Vec<i16>,
     pub has_pseudoconstant: bool,
+    /// Exec params of multiple assignments from a subselect: number of the sublink, params.
+    pub multi_params: Vec<(u32, Vec<u32>)>,
 }
 
 impl<'e> Root<'e> {
@@ -141,6 +143,7 @@ impl<'e> Root<'e> {
             processed: Vec::new(),
             update_columns: Vec::new(),
             has_pseudoconstant: false,
+            multi_params: Vec::new(),
         }
     }
 

@@ -173,6 +173,7 @@ impl Root<'_> {
         let _ = startup;
         self.init_plans.push(sub);
         if s.kind == SubLinkKind::MultiExpr {
+            self.multi_params.push((s.id, params.clone()));
             let args = params
                 .iter()
                 .zip(&visible)
@@ -231,10 +232,7 @@ impl Root<'_> {
             sub.test = Some(Box::new(test));
         }
         if s.kind == SubLinkKind::MultiExpr {
-            for c in &columns {
-                let p = self.global.borrow_mut().new_param(c.0);
-                sub.set_params.push(p);
-            }
+            return Err(base::Error::unsupported("a correlated subselect with several columns"));
         }
         let rows = level.plan.rows;
         let run = level.plan.total_cost - level.plan.startup_cost;

@@ -11,12 +11,7 @@ fn sqllogictest_files() {
     for file in files {
         let text = std::fs::read_to_string(&file).expect("a readable file");
         let name = file.file_name().and_then(|n| n.to_str()).unwrap_or_default().to_string();
-        // Each file has a database of its own.
-        let mut control = cluster.connect().expect("a connection");
-        control.query("DROP DATABASE IF EXISTS slt").expect("an answer");
-        control.execute("CREATE DATABASE slt TEMPLATE template0").expect("a database");
-        let client = testkit::Client::connect(cluster.port(), "postgres", "slt");
-        let mut client = client.expect("a connection");
+        let mut client = cluster.connect().expect("a connection");
         match slt::run(&mut client, &name, &text) {
             Ok(d) => differences.extend(d),
             Err(e) => differences.push(format!("{name}: {e}")),
