@@ -2,6 +2,7 @@
 
 use crate::analysis;
 use crate::ddl::table::def_text;
+use crate::session::RunParts;
 use crate::sink::Sink;
 use crate::sysfn::ViewNames;
 use crate::{Session, StatementEnv};
@@ -76,26 +77,6 @@ fn format(option: &DefElem) -> Result<Format> {
             )
         }
     })
-}
-
-/// A sink for rows that nobody wants.
-struct Nowhere;
-
-impl Sink for Nowhere {
-    fn row_description(
-        &mut self,
-        _: &[crate::sink::ResultColumn],
-        _: &[crate::sink::ResultFormat],
-    ) -> Result<()> {
-        Ok(())
-    }
-    fn row(&mut self, _: &[Datum]) -> Result<()> {
-        Ok(())
-    }
-    fn command_complete(&mut self, _: &str) -> Result<()> {
-        Ok(())
-    }
-    fn notice(&mut self, _: &base::Error) {}
 }
 
 impl Session {
@@ -235,7 +216,10 @@ impl Session {
         let begin = os::clock::monotonic_nanos();
         let mut run = Execution::new(compiled, params.into(), snapshot);
         run.instrument(options.timing);
-        self.pull(env, &mut run, 0, &mut Nowhere)?;
+        let parts = RunParts::new(self)?;
+        while run.next_batch(parts.cx(env), 0)?.is_some() {
+            self.check_interrupts()?;
+        }
         let spent = os::clock::monotonic_nanos() - begin;
         measured.execution_ms = Some(spent as f64 / 1e6);
         if let Some(all) = run.take_instrumentation() {
