@@ -52,6 +52,7 @@ impl Backend for Engine {
             settings: request.settings,
             client_addr: request.address.map(|a| a.ip().to_string()),
             client_port: request.address.map(|a| i32::from(a.port())),
+            background: None,
         };
         Ok(Box::new(EngineSession(Session::new(&self.database, &options)?)))
     }
