@@ -77,7 +77,7 @@ SELECT s.datid, d.datname, s.pid, s.leader_pid, s.usesysid, u.rolname AS usename
   s.application_name, s.client_addr, s.client_hostname, s.client_port, s.backend_start,
   s.xact_start, s.query_start, s.state_change, s.wait_event_type, s.wait_event, s.state,
   s.backend_xid, s.backend_xmin, s.query_id, s.query, s.backend_type
-FROM pg_stat_get_activity(NULL) s LEFT JOIN pg_database d ON d.oid = s.datid
+FROM pg_stat_get_activity(NULL::integer) s LEFT JOIN pg_database d ON d.oid = s.datid
   LEFT JOIN pg_authid u ON u.oid = s.usesysid;
 -- pg_catalog.pg_stat_all_tables
 SELECT c.oid AS relid, n.nspname AS schemaname, c.relname,
