@@ -749,7 +749,13 @@ impl Analyzer<'_> {
 
     /// A field of an anonymous record that a function with OUT parameters gives.
     fn record_field(&mut self, row: &Expr, name: &str) -> Result<Option<Expr>> {
-        let Some(outs) = self.output_params(row)? else { return Ok(None) };
+        let outs = match self.output_params(row)? {
+            Some(outs) => outs,
+            None => match self.record_fields(row) {
+                Some(fields) => fields,
+                None => return Ok(None),
+            },
+        };
         let found = outs.iter().position(|o| o.0 == name);
         Ok(found.map(|i| Expr::FieldSelect {
             arg: Box::new(row.clone()),

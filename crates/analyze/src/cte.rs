@@ -49,7 +49,7 @@ impl Analyzer<'_> {
         if cte.search.is_some() || cte.cycle.is_some() {
             return Err(Error::unsupported("SEARCH and CYCLE of WITH").at(loc(cte.pos)));
         }
-        let refers = recursive && stmt_mentions(&cte.query, &cte.name);
+        let refers = recursive && crate::recursion::mentions(&cte.query, &cte.name);
         let materialize = match cte.materialized {
             None => CteMaterialize::Default,
             Some(true) => CteMaterialize::Always,
@@ -72,7 +72,7 @@ impl Analyzer<'_> {
             unreadable: false,
         };
         if refers {
-            check_recursive_form(cte)?;
+            crate::recursion::check(cte)?;
         }
         let at = self.cur().ctes.len();
         if refers {
@@ -154,6 +154,24 @@ impl Analyzer<'_> {
                     crate::typename::format_type_with(self.catalog(), column.1, column.2)
                 )
                 .hint("Cast the output of the non-recursive term to the correct type.")
+                .at(place));
+            }
+            let collation = cte.col_collations.get(i).copied().unwrap_or(column.3);
+            if collation != column.3 {
+                let shown = |oid: Oid| match self.catalog().find_collation(oid) {
+                    Ok(Some(c)) => c.name.to_string(),
+                    _ => oid.to_string(),
+                };
+                return Err(err!(
+                    COLLATION_MISMATCH,
+                    "recursive query \"{}\" column {} has collation \"{}\" in non-recursive term \
+                     but collation \"{}\" overall",
+                    cte.name,
+                    i + 1,
+                    shown(collation),
+                    shown(column.3)
+                )
+                .hint("Use the COLLATE clause to set the collation of the non-recursive term.")
                 .at(place));
             }
         }
@@ -252,7 +270,8 @@ fn recursive_order(with: &ast::WithClause) -> Result<Vec<usize>> {
     let needs: Vec<Vec<usize>> = (0..n)
         .map(|i| {
             let query = &with.ctes[i].query;
-            let other = |j: &usize| *j != i && stmt_mentions(query, &with.ctes[*j].name);
+            let other =
+                |j: &usize| *j != i && crate::recursion::mentions(query, &with.ctes[*j].name);
             (0..n).filter(other).collect()
         })
         .collect();
@@ -270,70 +289,4 @@ fn recursive_order(with: &ast::WithClause) -> Result<Vec<usize>> {
         }
     }
     Ok(order)
-}
-
-/// A recursive CTE is `term UNION [ALL] recursive term`.
-fn check_recursive_form(cte: &ast::Cte) -> Result<()> {
-    let at = loc(cte.pos);
-    let name = &cte.name;
-    let Stmt::Select(select) = &cte.query else {
-        return Err(err!(
-            INVALID_RECURSION,
-            "recursive query \"{name}\" must not contain data-modifying statements"
-        )
-        .at(at));
-    };
-    let form = || {
-        err!(
-            INVALID_RECURSION,
-            "recursive query \"{name}\" does not have the form non-recursive-term UNION [ALL] \
-             recursive-term"
-        )
-        .at(at)
-    };
-    let ast::SelectBody::SetOp(op) = &select.body else { return Err(form()) };
-    if op.op != ast::SetOp::Union {
-        return Err(form());
-    }
-    let unsupported = |what: &str| {
-        Err(err!(FEATURE_NOT_SUPPORTED, "{what} in a recursive query is not implemented").at(at))
-    };
-    if !select.order_by.is_empty() {
-        return unsupported("ORDER BY");
-    }
-    if select.offset.is_some() {
-        return unsupported("OFFSET");
-    }
-    if select.limit.is_some() {
-        return unsupported("LIMIT");
-    }
-    if !select.locking.is_empty() {
-        return unsupported("FOR UPDATE/SHARE");
-    }
-    if crate::cte::query_mentions(&op.left, name) {
-        return Err(err!(
-            INVALID_RECURSION,
-            "recursive reference to query \"{name}\" must not appear within its non-recursive term"
-        )
-        .at(at));
-    }
-    Ok(())
-}
-
-fn stmt_mentions(stmt: &Stmt, name: &str) -> bool {
-    // The tree's debug form names every relation; a false positive only costs order.
-    match stmt {
-        Stmt::Select(select) => query_mentions(select, name),
-        other => debug_mentions(other, name),
-    }
-}
-
-/// Whether FROM of the query, or of one within it, names this table.
-pub(crate) fn query_mentions(query: &ast::SelectStmt, name: &str) -> bool {
-    debug_mentions(query, name)
-}
-
-fn debug_mentions(tree: &dyn std::fmt::Debug, name: &str) -> bool {
-    let text = format!("{tree:?}");
-    text.contains(&format!("RelName {{ catalog: None, schema: None, name: {name:?},"))
 }

@@ -789,6 +789,12 @@ impl Analyzer<'_> {
             return Ok(found);
         }
         let ty = row.ty();
+        if let Expr::Var(v) = &row
+            && v.attno == 0
+        {
+            let table = self.level(v.levels_up).rtable[v.varno as usize - 1].eref.name.clone();
+            return Err(self.missing_column(Some(&table), name, place));
+        }
         if ty == oids::RECORD {
             return Err(err!(
                 UNDEFINED_COLUMN,

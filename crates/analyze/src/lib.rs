@@ -25,6 +25,8 @@ mod merge;
 mod names;
 mod oper;
 mod params;
+mod record;
+mod recursion;
 mod rewrite;
 mod row;
 mod select;

@@ -115,7 +115,12 @@ impl Analyzer<'_> {
             return Ok(r.names.iter().cloned().zip(r.args.iter().cloned()).collect());
         }
         let mut list = Vec::new();
-        if let Some(outs) = self.output_params(&row)? {
+        let outs = match self.output_params(&row)? {
+            Some(outs) => Some(outs),
+            None if row.ty() == oids::RECORD => self.record_fields(&row),
+            None => None,
+        };
+        if let Some(outs) = outs {
             for (i, (name, ty, typmod, collation)) in outs.into_iter().enumerate() {
                 let arg = Box::new(row.clone());
                 let field = i as i16 + 1;

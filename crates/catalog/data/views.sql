@@ -77,7 +77,7 @@ SELECT s.datid, d.datname, s.pid, s.leader_pid, s.usesysid, u.rolname AS usename
   s.application_name, s.client_addr, s.client_hostname, s.client_port, s.backend_start,
   s.xact_start, s.query_start, s.state_change, s.wait_event_type, s.wait_event, s.state,
   s.backend_xid, s.backend_xmin, s.query_id, s.query, s.backend_type
-FROM pg_stat_get_activity(NULL) s LEFT JOIN pg_database d ON d.oid = s.datid
+FROM pg_stat_get_activity(NULL::integer) s LEFT JOIN pg_database d ON d.oid = s.datid
   LEFT JOIN pg_authid u ON u.oid = s.usesysid;
 -- pg_catalog.pg_stat_all_tables
 SELECT c.oid AS relid, n.nspname AS schemaname, c.relname,
@@ -213,3 +213,536 @@ SELECT current_database()::information_schema.sql_identifier AS table_catalog,
   NULL::information_schema.character_data AS commit_action
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'v', 'f', 'p');
+-- pg_catalog.pg_stat_progress_analyze
+SELECT NULL::integer AS pid, NULL::oid AS datid, NULL::name AS datname, NULL::oid AS relid,
+  NULL::text AS phase, NULL::bigint AS sample_blks_total, NULL::bigint AS sample_blks_scanned,
+  NULL::bigint AS ext_stats_total, NULL::bigint AS ext_stats_computed,
+  NULL::bigint AS child_tables_total, NULL::bigint AS child_tables_done,
+  NULL::oid AS current_child_table_relid, NULL::double precision AS delay_time
+WHERE false;
+-- pg_catalog.pg_stat_progress_basebackup
+SELECT NULL::integer AS pid, NULL::text AS phase, NULL::bigint AS backup_total,
+  NULL::bigint AS backup_streamed, NULL::bigint AS tablespaces_total,
+  NULL::bigint AS tablespaces_streamed
+WHERE false;
+-- pg_catalog.pg_stat_progress_cluster
+SELECT NULL::integer AS pid, NULL::oid AS datid, NULL::name AS datname, NULL::oid AS relid,
+  NULL::text AS command, NULL::text AS phase, NULL::oid AS cluster_index_relid,
+  NULL::bigint AS heap_tuples_scanned, NULL::bigint AS heap_tuples_written,
+  NULL::bigint AS heap_blks_total, NULL::bigint AS heap_blks_scanned,
+  NULL::bigint AS index_rebuild_count
+WHERE false;
+-- pg_catalog.pg_stat_progress_copy
+SELECT NULL::integer AS pid, NULL::oid AS datid, NULL::name AS datname, NULL::oid AS relid,
+  NULL::text AS command, NULL::text AS type, NULL::bigint AS bytes_processed,
+  NULL::bigint AS bytes_total, NULL::bigint AS tuples_processed,
+  NULL::bigint AS tuples_excluded, NULL::bigint AS tuples_skipped
+WHERE false;
+-- pg_catalog.pg_stat_progress_create_index
+SELECT NULL::integer AS pid, NULL::oid AS datid, NULL::name AS datname, NULL::oid AS relid,
+  NULL::oid AS index_relid, NULL::text AS command, NULL::text AS phase,
+  NULL::bigint AS lockers_total, NULL::bigint AS lockers_done,
+  NULL::bigint AS current_locker_pid, NULL::bigint AS blocks_total, NULL::bigint AS blocks_done,
+  NULL::bigint AS tuples_total, NULL::bigint AS tuples_done, NULL::bigint AS partitions_total,
+  NULL::bigint AS partitions_done
+WHERE false;
+-- pg_catalog.pg_stat_progress_vacuum
+SELECT NULL::integer AS pid, NULL::oid AS datid, NULL::name AS datname, NULL::oid AS relid,
+  NULL::text AS phase, NULL::bigint AS heap_blks_total, NULL::bigint AS heap_blks_scanned,
+  NULL::bigint AS heap_blks_vacuumed, NULL::bigint AS index_vacuum_count,
+  NULL::bigint AS max_dead_tuple_bytes, NULL::bigint AS dead_tuple_bytes,
+  NULL::bigint AS num_dead_item_ids, NULL::bigint AS indexes_total,
+  NULL::bigint AS indexes_processed, NULL::double precision AS delay_time
+WHERE false;
+-- pg_catalog.pg_stat_replication
+SELECT NULL::integer AS pid, NULL::oid AS usesysid, NULL::name AS usename,
+  NULL::text AS application_name, NULL::inet AS client_addr, NULL::text AS client_hostname,
+  NULL::integer AS client_port, NULL::timestamp with time zone AS backend_start,
+  NULL::xid AS backend_xmin, NULL::text AS state, NULL::pg_lsn AS sent_lsn,
+  NULL::pg_lsn AS write_lsn, NULL::pg_lsn AS flush_lsn, NULL::pg_lsn AS replay_lsn,
+  NULL::interval AS write_lag, NULL::interval AS flush_lag, NULL::interval AS replay_lag,
+  NULL::integer AS sync_priority, NULL::text AS sync_state,
+  NULL::timestamp with time zone AS reply_time
+WHERE false;
+-- pg_catalog.pg_stat_replication_slots
+SELECT NULL::text AS slot_name, NULL::bigint AS spill_txns, NULL::bigint AS spill_count,
+  NULL::bigint AS spill_bytes, NULL::bigint AS stream_txns, NULL::bigint AS stream_count,
+  NULL::bigint AS stream_bytes, NULL::bigint AS total_txns, NULL::bigint AS total_bytes,
+  NULL::timestamp with time zone AS stats_reset
+WHERE false;
+-- pg_catalog.pg_stat_subscription
+SELECT NULL::oid AS subid, NULL::name AS subname, NULL::text AS worker_type,
+  NULL::integer AS pid, NULL::integer AS leader_pid, NULL::oid AS relid,
+  NULL::pg_lsn AS received_lsn, NULL::timestamp with time zone AS last_msg_send_time,
+  NULL::timestamp with time zone AS last_msg_receipt_time, NULL::pg_lsn AS latest_end_lsn,
+  NULL::timestamp with time zone AS latest_end_time
+WHERE false;
+-- pg_catalog.pg_stat_subscription_stats
+SELECT NULL::oid AS subid, NULL::name AS subname, NULL::bigint AS apply_error_count,
+  NULL::bigint AS sync_error_count, NULL::bigint AS confl_insert_exists,
+  NULL::bigint AS confl_update_origin_differs, NULL::bigint AS confl_update_exists,
+  NULL::bigint AS confl_update_missing, NULL::bigint AS confl_delete_origin_differs,
+  NULL::bigint AS confl_delete_missing, NULL::bigint AS confl_multiple_unique_conflicts,
+  NULL::timestamp with time zone AS stats_reset
+WHERE false;
+-- pg_catalog.pg_stat_wal_receiver
+SELECT NULL::integer AS pid, NULL::text AS status, NULL::pg_lsn AS receive_start_lsn,
+  NULL::integer AS receive_start_tli, NULL::pg_lsn AS written_lsn, NULL::pg_lsn AS flushed_lsn,
+  NULL::integer AS received_tli, NULL::timestamp with time zone AS last_msg_send_time,
+  NULL::timestamp with time zone AS last_msg_receipt_time, NULL::pg_lsn AS latest_end_lsn,
+  NULL::timestamp with time zone AS latest_end_time, NULL::text AS slot_name,
+  NULL::text AS sender_host, NULL::integer AS sender_port, NULL::text AS conninfo
+WHERE false;
+-- pg_catalog.pg_publication_tables
+SELECT NULL::name AS pubname, NULL::name AS schemaname, NULL::name AS tablename,
+  NULL::name[] AS attnames, NULL::text AS rowfilter
+WHERE false;
+-- pg_catalog.pg_replication_slots
+SELECT NULL::name AS slot_name, NULL::name AS plugin, NULL::text AS slot_type,
+  NULL::oid AS datoid, NULL::name AS database, NULL::boolean AS temporary,
+  NULL::boolean AS active, NULL::integer AS active_pid, NULL::xid AS xmin,
+  NULL::xid AS catalog_xmin, NULL::pg_lsn AS restart_lsn, NULL::pg_lsn AS confirmed_flush_lsn,
+  NULL::text AS wal_status, NULL::bigint AS safe_wal_size, NULL::boolean AS two_phase,
+  NULL::pg_lsn AS two_phase_at, NULL::timestamp with time zone AS inactive_since,
+  NULL::boolean AS conflicting, NULL::text AS invalidation_reason, NULL::boolean AS failover,
+  NULL::boolean AS synced
+WHERE false;
+-- pg_catalog.pg_seclabels
+SELECT NULL::oid AS objoid, NULL::oid AS classoid, NULL::integer AS objsubid,
+  NULL::text AS objtype, NULL::oid AS objnamespace, NULL::text AS objname,
+  NULL::text AS provider, NULL::text AS label
+WHERE false;
+-- pg_catalog.pg_stats_ext
+SELECT NULL::name AS schemaname, NULL::name AS tablename, NULL::name AS statistics_schemaname,
+  NULL::name AS statistics_name, NULL::name AS statistics_owner, NULL::name[] AS attnames,
+  NULL::text[] AS exprs, NULL::"char"[] AS kinds, NULL::boolean AS inherited,
+  NULL::pg_ndistinct AS n_distinct, NULL::pg_dependencies AS dependencies,
+  NULL::text[] AS most_common_vals, NULL::boolean[] AS most_common_val_nulls,
+  NULL::double precision[] AS most_common_freqs,
+  NULL::double precision[] AS most_common_base_freqs
+WHERE false;
+-- pg_catalog.pg_stats_ext_exprs
+SELECT NULL::name AS schemaname, NULL::name AS tablename, NULL::name AS statistics_schemaname,
+  NULL::name AS statistics_name, NULL::name AS statistics_owner, NULL::text AS expr,
+  NULL::boolean AS inherited, NULL::real AS null_frac, NULL::integer AS avg_width,
+  NULL::real AS n_distinct, NULL::anyarray AS most_common_vals,
+  NULL::real[] AS most_common_freqs, NULL::anyarray AS histogram_bounds,
+  NULL::real AS correlation, NULL::anyarray AS most_common_elems,
+  NULL::real[] AS most_common_elem_freqs, NULL::real[] AS elem_count_histogram
+WHERE false;
+-- pg_catalog.pg_user_mappings
+SELECT NULL::oid AS umid, NULL::oid AS srvid, NULL::name AS srvname, NULL::oid AS umuser,
+  NULL::name AS usename, NULL::text[] AS umoptions
+WHERE false;
+-- pg_catalog.pg_stat_user_functions
+SELECT NULL::oid AS funcid, NULL::name AS schemaname, NULL::name AS funcname,
+  NULL::bigint AS calls, NULL::double precision AS total_time,
+  NULL::double precision AS self_time
+WHERE false;
+-- pg_catalog.pg_stat_xact_user_functions
+SELECT NULL::oid AS funcid, NULL::name AS schemaname, NULL::name AS funcname,
+  NULL::bigint AS calls, NULL::double precision AS total_time,
+  NULL::double precision AS self_time
+WHERE false;
+-- pg_catalog.pg_stat_recovery_prefetch
+SELECT NULL::timestamp with time zone AS stats_reset, NULL::bigint AS prefetch,
+  NULL::bigint AS hit, NULL::bigint AS skip_init, NULL::bigint AS skip_new,
+  NULL::bigint AS skip_fpw, NULL::bigint AS skip_rep, NULL::integer AS wal_distance,
+  NULL::integer AS block_distance, NULL::integer AS io_depth
+WHERE false;
+-- pg_catalog.pg_replication_origin_status
+SELECT NULL::oid AS local_id, NULL::text AS external_id, NULL::pg_lsn AS remote_lsn,
+  NULL::pg_lsn AS local_lsn
+WHERE false;
+-- information_schema.column_column_usage
+SELECT NULL::information_schema.sql_identifier AS table_catalog,
+  NULL::information_schema.sql_identifier AS table_schema,
+  NULL::information_schema.sql_identifier AS table_name,
+  NULL::information_schema.sql_identifier AS column_name,
+  NULL::information_schema.sql_identifier AS dependent_column
+WHERE false;
+-- information_schema.column_domain_usage
+SELECT NULL::information_schema.sql_identifier AS domain_catalog,
+  NULL::information_schema.sql_identifier AS domain_schema,
+  NULL::information_schema.sql_identifier AS domain_name,
+  NULL::information_schema.sql_identifier AS table_catalog,
+  NULL::information_schema.sql_identifier AS table_schema,
+  NULL::information_schema.sql_identifier AS table_name,
+  NULL::information_schema.sql_identifier AS column_name
+WHERE false;
+-- information_schema.column_options
+SELECT NULL::information_schema.sql_identifier AS table_catalog,
+  NULL::information_schema.sql_identifier AS table_schema,
+  NULL::information_schema.sql_identifier AS table_name,
+  NULL::information_schema.sql_identifier AS column_name,
+  NULL::information_schema.sql_identifier AS option_name,
+  NULL::information_schema.character_data AS option_value
+WHERE false;
+-- information_schema.foreign_data_wrapper_options
+SELECT NULL::information_schema.sql_identifier AS foreign_data_wrapper_catalog,
+  NULL::information_schema.sql_identifier AS foreign_data_wrapper_name,
+  NULL::information_schema.sql_identifier AS option_name,
+  NULL::information_schema.character_data AS option_value
+WHERE false;
+-- information_schema.foreign_data_wrappers
+SELECT NULL::information_schema.sql_identifier AS foreign_data_wrapper_catalog,
+  NULL::information_schema.sql_identifier AS foreign_data_wrapper_name,
+  NULL::information_schema.sql_identifier AS authorization_identifier,
+  NULL::information_schema.character_data AS library_name,
+  NULL::information_schema.character_data AS foreign_data_wrapper_language
+WHERE false;
+-- information_schema.foreign_server_options
+SELECT NULL::information_schema.sql_identifier AS foreign_server_catalog,
+  NULL::information_schema.sql_identifier AS foreign_server_name,
+  NULL::information_schema.sql_identifier AS option_name,
+  NULL::information_schema.character_data AS option_value
+WHERE false;
+-- information_schema.foreign_servers
+SELECT NULL::information_schema.sql_identifier AS foreign_server_catalog,
+  NULL::information_schema.sql_identifier AS foreign_server_name,
+  NULL::information_schema.sql_identifier AS foreign_data_wrapper_catalog,
+  NULL::information_schema.sql_identifier AS foreign_data_wrapper_name,
+  NULL::information_schema.character_data AS foreign_server_type,
+  NULL::information_schema.character_data AS foreign_server_version,
+  NULL::information_schema.sql_identifier AS authorization_identifier
+WHERE false;
+-- information_schema.foreign_table_options
+SELECT NULL::information_schema.sql_identifier AS foreign_table_catalog,
+  NULL::information_schema.sql_identifier AS foreign_table_schema,
+  NULL::information_schema.sql_identifier AS foreign_table_name,
+  NULL::information_schema.sql_identifier AS option_name,
+  NULL::information_schema.character_data AS option_value
+WHERE false;
+-- information_schema.foreign_tables
+SELECT NULL::information_schema.sql_identifier AS foreign_table_catalog,
+  NULL::information_schema.sql_identifier AS foreign_table_schema,
+  NULL::information_schema.sql_identifier AS foreign_table_name,
+  NULL::information_schema.sql_identifier AS foreign_server_catalog,
+  NULL::information_schema.sql_identifier AS foreign_server_name
+WHERE false;
+-- information_schema.user_mapping_options
+SELECT NULL::information_schema.sql_identifier AS authorization_identifier,
+  NULL::information_schema.sql_identifier AS foreign_server_catalog,
+  NULL::information_schema.sql_identifier AS foreign_server_name,
+  NULL::information_schema.sql_identifier AS option_name,
+  NULL::information_schema.character_data AS option_value
+WHERE false;
+-- information_schema.user_mappings
+SELECT NULL::information_schema.sql_identifier AS authorization_identifier,
+  NULL::information_schema.sql_identifier AS foreign_server_catalog,
+  NULL::information_schema.sql_identifier AS foreign_server_name
+WHERE false;
+-- information_schema.transforms
+SELECT NULL::information_schema.sql_identifier AS udt_catalog,
+  NULL::information_schema.sql_identifier AS udt_schema,
+  NULL::information_schema.sql_identifier AS udt_name,
+  NULL::information_schema.sql_identifier AS specific_catalog,
+  NULL::information_schema.sql_identifier AS specific_schema,
+  NULL::information_schema.sql_identifier AS specific_name,
+  NULL::information_schema.sql_identifier AS group_name,
+  NULL::information_schema.character_data AS transform_type
+WHERE false;
+-- pg_catalog.pg_available_extensions
+SELECT e.name, e.default_version, x.extversion AS installed_version, e.comment
+FROM pg_available_extensions() e LEFT JOIN pg_extension x ON e.name = x.extname;
+-- pg_catalog.pg_file_settings
+SELECT sourcefile, sourceline, seqno, name, setting, applied, error
+FROM pg_show_all_file_settings();
+-- pg_catalog.pg_hba_file_rules
+SELECT rule_number, file_name, line_number, type, database, user_name, address, netmask,
+  auth_method, options, error
+FROM pg_hba_file_rules();
+-- pg_catalog.pg_ident_file_mappings
+SELECT map_number, file_name, line_number, map_name, sys_name, pg_username, error
+FROM pg_ident_file_mappings();
+-- pg_catalog.pg_rules
+SELECT n.nspname AS schemaname, c.relname AS tablename, r.rulename,
+  pg_get_ruledef(r.oid) AS definition
+FROM pg_rewrite r JOIN pg_class c ON c.oid = r.ev_class
+  LEFT JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE r.rulename <> '_RETURN';
+-- pg_catalog.pg_policies
+SELECT n.nspname AS schemaname, c.relname AS tablename, p.polname AS policyname,
+  CASE WHEN p.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END AS permissive,
+  CASE WHEN p.polroles = '{0}'::oid[] THEN '{public}'::name[]
+    ELSE ARRAY(SELECT a.rolname FROM pg_authid a WHERE a.oid = ANY (p.polroles)
+      ORDER BY a.rolname) END AS roles,
+  CASE p.polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE'
+    WHEN 'd' THEN 'DELETE' WHEN '*' THEN 'ALL' END AS cmd,
+  pg_get_expr(p.polqual, p.polrelid) AS qual, pg_get_expr(p.polwithcheck, p.polrelid) AS with_check
+FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid
+  LEFT JOIN pg_namespace n ON n.oid = c.relnamespace;
+-- pg_catalog.pg_stat_database
+SELECT d.oid AS datid, d.datname, pg_stat_get_db_numbackends(d.oid) AS numbackends,
+  pg_stat_get_db_xact_commit(d.oid) AS xact_commit,
+  pg_stat_get_db_xact_rollback(d.oid) AS xact_rollback,
+  pg_stat_get_db_blocks_fetched(d.oid) - pg_stat_get_db_blocks_hit(d.oid) AS blks_read,
+  pg_stat_get_db_blocks_hit(d.oid) AS blks_hit,
+  pg_stat_get_db_tuples_returned(d.oid) AS tup_returned,
+  pg_stat_get_db_tuples_fetched(d.oid) AS tup_fetched,
+  pg_stat_get_db_tuples_inserted(d.oid) AS tup_inserted,
+  pg_stat_get_db_tuples_updated(d.oid) AS tup_updated,
+  pg_stat_get_db_tuples_deleted(d.oid) AS tup_deleted,
+  pg_stat_get_db_conflict_all(d.oid) AS conflicts,
+  pg_stat_get_db_temp_files(d.oid) AS temp_files,
+  pg_stat_get_db_temp_bytes(d.oid) AS temp_bytes, pg_stat_get_db_deadlocks(d.oid) AS deadlocks,
+  pg_stat_get_db_checksum_failures(d.oid) AS checksum_failures,
+  pg_stat_get_db_checksum_last_failure(d.oid) AS checksum_last_failure,
+  pg_stat_get_db_blk_read_time(d.oid) AS blk_read_time,
+  pg_stat_get_db_blk_write_time(d.oid) AS blk_write_time,
+  pg_stat_get_db_session_time(d.oid) AS session_time,
+  pg_stat_get_db_active_time(d.oid) AS active_time,
+  pg_stat_get_db_idle_in_transaction_time(d.oid) AS idle_in_transaction_time,
+  pg_stat_get_db_sessions(d.oid) AS sessions,
+  pg_stat_get_db_sessions_abandoned(d.oid) AS sessions_abandoned,
+  pg_stat_get_db_sessions_fatal(d.oid) AS sessions_fatal,
+  pg_stat_get_db_sessions_killed(d.oid) AS sessions_killed,
+  pg_stat_get_db_parallel_workers_to_launch(d.oid) AS parallel_workers_to_launch,
+  pg_stat_get_db_parallel_workers_launched(d.oid) AS parallel_workers_launched,
+  pg_stat_get_db_stat_reset_time(d.oid) AS stats_reset
+FROM (SELECT 0::oid AS oid, NULL::name AS datname UNION ALL
+  SELECT oid, datname FROM pg_database) d;
+-- pg_catalog.pg_stat_database_conflicts
+SELECT d.oid AS datid, d.datname, pg_stat_get_db_conflict_tablespace(d.oid) AS confl_tablespace,
+  pg_stat_get_db_conflict_lock(d.oid) AS confl_lock,
+  pg_stat_get_db_conflict_snapshot(d.oid) AS confl_snapshot,
+  pg_stat_get_db_conflict_bufferpin(d.oid) AS confl_bufferpin,
+  pg_stat_get_db_conflict_startup_deadlock(d.oid) AS confl_deadlock,
+  pg_stat_get_db_conflict_logicalslot(d.oid) AS confl_active_logicalslot
+FROM pg_database d;
+-- pg_catalog.pg_statio_all_tables
+SELECT c.oid AS relid, n.nspname AS schemaname, c.relname,
+  pg_stat_get_blocks_fetched(c.oid) - pg_stat_get_blocks_hit(c.oid) AS heap_blks_read,
+  pg_stat_get_blocks_hit(c.oid) AS heap_blks_hit,
+  (SELECT sum(pg_stat_get_blocks_fetched(i.indexrelid) - pg_stat_get_blocks_hit(i.indexrelid))::bigint
+   FROM pg_index i WHERE i.indrelid = c.oid) AS idx_blks_read,
+  (SELECT sum(pg_stat_get_blocks_hit(i.indexrelid))::bigint
+   FROM pg_index i WHERE i.indrelid = c.oid) AS idx_blks_hit,
+  pg_stat_get_blocks_fetched(t.oid) - pg_stat_get_blocks_hit(t.oid) AS toast_blks_read,
+  pg_stat_get_blocks_hit(t.oid) AS toast_blks_hit,
+  (SELECT sum(pg_stat_get_blocks_fetched(i.indexrelid) - pg_stat_get_blocks_hit(i.indexrelid))::bigint
+   FROM pg_index i WHERE i.indrelid = t.oid) AS tidx_blks_read,
+  (SELECT sum(pg_stat_get_blocks_hit(i.indexrelid))::bigint
+   FROM pg_index i WHERE i.indrelid = t.oid) AS tidx_blks_hit
+FROM pg_class c LEFT JOIN pg_class t ON t.oid = c.reltoastrelid
+  LEFT JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 't', 'm');
+-- pg_catalog.pg_statio_all_indexes
+SELECT c.oid AS relid, i.oid AS indexrelid, n.nspname AS schemaname, c.relname,
+  i.relname AS indexrelname,
+  pg_stat_get_blocks_fetched(i.oid) - pg_stat_get_blocks_hit(i.oid) AS idx_blks_read,
+  pg_stat_get_blocks_hit(i.oid) AS idx_blks_hit
+FROM pg_index x JOIN pg_class c ON c.oid = x.indrelid JOIN pg_class i ON i.oid = x.indexrelid
+  LEFT JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 't', 'm');
+-- pg_catalog.pg_statio_all_sequences
+SELECT c.oid AS relid, n.nspname AS schemaname, c.relname,
+  pg_stat_get_blocks_fetched(c.oid) - pg_stat_get_blocks_hit(c.oid) AS blks_read,
+  pg_stat_get_blocks_hit(c.oid) AS blks_hit
+FROM pg_class c LEFT JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'S';
+-- pg_catalog.pg_statio_user_tables
+SELECT * FROM pg_statio_all_tables
+WHERE schemaname NOT IN ('pg_catalog', 'information_schema') AND schemaname !~ '^pg_toast';
+-- pg_catalog.pg_statio_sys_tables
+SELECT * FROM pg_statio_all_tables
+WHERE schemaname IN ('pg_catalog', 'information_schema') OR schemaname ~ '^pg_toast';
+-- pg_catalog.pg_statio_user_indexes
+SELECT * FROM pg_statio_all_indexes
+WHERE schemaname NOT IN ('pg_catalog', 'information_schema') AND schemaname !~ '^pg_toast';
+-- pg_catalog.pg_statio_sys_indexes
+SELECT * FROM pg_statio_all_indexes
+WHERE schemaname IN ('pg_catalog', 'information_schema') OR schemaname ~ '^pg_toast';
+-- pg_catalog.pg_statio_user_sequences
+SELECT * FROM pg_statio_all_sequences
+WHERE schemaname NOT IN ('pg_catalog', 'information_schema') AND schemaname !~ '^pg_toast';
+-- pg_catalog.pg_statio_sys_sequences
+SELECT * FROM pg_statio_all_sequences
+WHERE schemaname IN ('pg_catalog', 'information_schema') OR schemaname ~ '^pg_toast';
+-- pg_catalog.pg_timezone_abbrevs
+SELECT abbrev, utc_offset, is_dst FROM pg_timezone_abbrevs_abbrevs();
+-- information_schema.information_schema_catalog_name
+SELECT current_database()::information_schema.sql_identifier AS catalog_name;
+-- information_schema.enabled_roles
+SELECT rolname::information_schema.sql_identifier AS role_name
+FROM pg_authid WHERE pg_has_role(oid, 'USAGE');
+-- information_schema.columns
+SELECT current_database()::information_schema.sql_identifier AS table_catalog,
+  n.nspname::information_schema.sql_identifier AS table_schema,
+  c.relname::information_schema.sql_identifier AS table_name,
+  a.attname::information_schema.sql_identifier AS column_name,
+  a.attnum::information_schema.cardinal_number AS ordinal_position,
+  (CASE WHEN a.attgenerated = '' THEN pg_get_expr(d.adbin, d.adrelid) END)::information_schema.character_data AS column_default,
+  (CASE WHEN a.attnotnull OR (t.typtype = 'd' AND t.typnotnull) THEN 'NO' ELSE 'YES' END)::information_schema.yes_or_no AS is_nullable,
+  (CASE WHEN b.typelem <> 0 AND b.typlen = -1 THEN 'ARRAY' WHEN bn.nspname = 'pg_catalog' THEN format_type(b.oid, NULL) ELSE 'USER-DEFINED' END)::information_schema.character_data AS data_type,
+  (CASE WHEN b.oid IN (1042, 1043) AND m.mod <> -1 THEN m.mod - 4 WHEN b.oid IN (1560, 1562) AND m.mod <> -1 THEN m.mod END)::information_schema.cardinal_number AS character_maximum_length,
+  (CASE WHEN b.oid IN (25, 1042, 1043) THEN CASE WHEN m.mod = -1 OR b.oid = 25 THEN 1073741824 ELSE (m.mod - 4) * 4 END END)::information_schema.cardinal_number AS character_octet_length,
+  (CASE b.oid WHEN 21 THEN 16 WHEN 23 THEN 32 WHEN 20 THEN 64 WHEN 700 THEN 24 WHEN 701 THEN 53 WHEN 1700 THEN CASE WHEN m.mod <> -1 THEN ((m.mod - 4) >> 16) & 65535 END END)::information_schema.cardinal_number AS numeric_precision,
+  (CASE WHEN b.oid IN (20, 21, 23, 700, 701) THEN 2 WHEN b.oid = 1700 THEN 10 END)::information_schema.cardinal_number AS numeric_precision_radix,
+  (CASE WHEN b.oid IN (20, 21, 23) THEN 0 WHEN b.oid = 1700 AND m.mod <> -1 THEN (m.mod - 4) & 2047 END)::information_schema.cardinal_number AS numeric_scale,
+  (CASE WHEN b.oid = 1082 THEN 0 WHEN b.oid IN (1083, 1114, 1184, 1266) THEN CASE WHEN m.mod < 0 THEN 6 ELSE m.mod END WHEN b.oid = 1186 THEN CASE WHEN m.mod < 0 OR m.mod & 65535 = 65535 THEN 6 ELSE m.mod & 65535 END END)::information_schema.cardinal_number AS datetime_precision,
+  NULL::information_schema.character_data AS interval_type,
+  NULL::information_schema.cardinal_number AS interval_precision,
+  NULL::information_schema.sql_identifier AS character_set_catalog,
+  NULL::information_schema.sql_identifier AS character_set_schema,
+  NULL::information_schema.sql_identifier AS character_set_name,
+  (CASE WHEN co.oid IS NOT NULL THEN current_database() END)::information_schema.sql_identifier AS collation_catalog,
+  con.nspname::information_schema.sql_identifier AS collation_schema,
+  co.collname::information_schema.sql_identifier AS collation_name,
+  (CASE WHEN t.typtype = 'd' THEN current_database() END)::information_schema.sql_identifier AS domain_catalog,
+  (CASE WHEN t.typtype = 'd' THEN tn.nspname END)::information_schema.sql_identifier AS domain_schema,
+  (CASE WHEN t.typtype = 'd' THEN t.typname END)::information_schema.sql_identifier AS domain_name,
+  current_database()::information_schema.sql_identifier AS udt_catalog,
+  bn.nspname::information_schema.sql_identifier AS udt_schema,
+  b.typname::information_schema.sql_identifier AS udt_name,
+  NULL::information_schema.sql_identifier AS scope_catalog,
+  NULL::information_schema.sql_identifier AS scope_schema,
+  NULL::information_schema.sql_identifier AS scope_name,
+  NULL::information_schema.cardinal_number AS maximum_cardinality,
+  a.attnum::information_schema.sql_identifier AS dtd_identifier,
+  'NO'::information_schema.yes_or_no AS is_self_referencing,
+  (CASE WHEN a.attidentity IN ('a', 'd') THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS is_identity,
+  (CASE a.attidentity WHEN 'a' THEN 'ALWAYS' WHEN 'd' THEN 'BY DEFAULT' END)::information_schema.character_data AS identity_generation,
+  NULL::information_schema.character_data AS identity_start,
+  NULL::information_schema.character_data AS identity_increment,
+  NULL::information_schema.character_data AS identity_maximum,
+  NULL::information_schema.character_data AS identity_minimum,
+  'NO'::information_schema.yes_or_no AS identity_cycle,
+  (CASE WHEN a.attgenerated = '' THEN 'NEVER' ELSE 'ALWAYS' END)::information_schema.character_data AS is_generated,
+  (CASE WHEN a.attgenerated <> '' THEN pg_get_expr(d.adbin, d.adrelid) END)::information_schema.character_data AS generation_expression,
+  (CASE WHEN c.relkind IN ('r', 'p') THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS is_updatable
+FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+  JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+  JOIN pg_type t ON t.oid = a.atttypid JOIN pg_namespace tn ON tn.oid = t.typnamespace
+  JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
+  JOIN pg_namespace bn ON bn.oid = b.typnamespace
+  CROSS JOIN LATERAL (SELECT CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END AS mod) m
+  LEFT JOIN pg_collation co ON co.oid = a.attcollation AND co.collname <> 'default'
+  LEFT JOIN pg_namespace con ON con.oid = co.collnamespace
+WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'f', 'p');
+-- information_schema.views
+SELECT current_database()::information_schema.sql_identifier AS table_catalog,
+  n.nspname::information_schema.sql_identifier AS table_schema,
+  c.relname::information_schema.sql_identifier AS table_name,
+  pg_get_viewdef(c.oid)::information_schema.character_data AS view_definition,
+  'NONE'::information_schema.character_data AS check_option,
+  'NO'::information_schema.yes_or_no AS is_updatable,
+  'NO'::information_schema.yes_or_no AS is_insertable_into,
+  'NO'::information_schema.yes_or_no AS is_trigger_updatable,
+  'NO'::information_schema.yes_or_no AS is_trigger_deletable,
+  'NO'::information_schema.yes_or_no AS is_trigger_insertable_into
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'v';
+-- information_schema.sequences
+SELECT current_database()::information_schema.sql_identifier AS sequence_catalog,
+  n.nspname::information_schema.sql_identifier AS sequence_schema,
+  c.relname::information_schema.sql_identifier AS sequence_name,
+  format_type(s.seqtypid, NULL)::information_schema.character_data AS data_type,
+  (CASE s.seqtypid WHEN 21 THEN 16 WHEN 23 THEN 32 ELSE 64 END)::information_schema.cardinal_number AS numeric_precision,
+  2::information_schema.cardinal_number AS numeric_precision_radix,
+  0::information_schema.cardinal_number AS numeric_scale,
+  s.seqstart::information_schema.character_data AS start_value,
+  s.seqmin::information_schema.character_data AS minimum_value,
+  s.seqmax::information_schema.character_data AS maximum_value,
+  s.seqincrement::information_schema.character_data AS increment,
+  (CASE WHEN s.seqcycle THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS cycle_option
+FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid
+  JOIN pg_namespace n ON n.oid = c.relnamespace;
+-- information_schema.table_constraints
+SELECT current_database()::information_schema.sql_identifier AS constraint_catalog,
+  cn.nspname::information_schema.sql_identifier AS constraint_schema,
+  k.conname::information_schema.sql_identifier AS constraint_name,
+  current_database()::information_schema.sql_identifier AS table_catalog,
+  n.nspname::information_schema.sql_identifier AS table_schema,
+  c.relname::information_schema.sql_identifier AS table_name,
+  (CASE k.contype WHEN 'c' THEN 'CHECK' WHEN 'n' THEN 'CHECK' WHEN 'f' THEN 'FOREIGN KEY' WHEN 'p' THEN 'PRIMARY KEY' WHEN 'u' THEN 'UNIQUE' END)::information_schema.character_data AS constraint_type,
+  (CASE WHEN k.condeferrable THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS is_deferrable,
+  (CASE WHEN k.condeferred THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS initially_deferred,
+  (CASE WHEN k.conenforced THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS enforced,
+  (CASE WHEN k.contype = 'u' THEN (SELECT CASE WHEN i.indnullsnotdistinct THEN 'NO' ELSE 'YES' END FROM pg_index i WHERE i.indexrelid = k.conindid) END)::information_schema.yes_or_no AS nulls_distinct
+FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
+  JOIN pg_namespace cn ON cn.oid = k.connamespace JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE k.contype NOT IN ('t', 'x') AND c.relkind IN ('r', 'p');
+-- information_schema.key_column_usage
+SELECT current_database()::information_schema.sql_identifier AS constraint_catalog,
+  cn.nspname::information_schema.sql_identifier AS constraint_schema,
+  k.conname::information_schema.sql_identifier AS constraint_name,
+  current_database()::information_schema.sql_identifier AS table_catalog,
+  n.nspname::information_schema.sql_identifier AS table_schema,
+  c.relname::information_schema.sql_identifier AS table_name,
+  a.attname::information_schema.sql_identifier AS column_name,
+  p.n::information_schema.cardinal_number AS ordinal_position,
+  (CASE WHEN k.contype = 'f' THEN (SELECT u.n FROM pg_constraint r, generate_subscripts(r.conkey, 1) u(n) WHERE r.conrelid = k.confrelid AND r.conindid = k.conindid AND r.contype IN ('p', 'u') AND r.conkey[u.n] = k.confkey[p.n]) END)::information_schema.cardinal_number AS position_in_unique_constraint
+FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
+  JOIN pg_namespace cn ON cn.oid = k.connamespace JOIN pg_namespace n ON n.oid = c.relnamespace
+  CROSS JOIN LATERAL generate_subscripts(k.conkey, 1) p(n)
+  JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.conkey[p.n]
+WHERE k.contype IN ('p', 'u', 'f') AND c.relkind IN ('r', 'p');
+-- information_schema.referential_constraints
+SELECT current_database()::information_schema.sql_identifier AS constraint_catalog,
+  cn.nspname::information_schema.sql_identifier AS constraint_schema,
+  k.conname::information_schema.sql_identifier AS constraint_name,
+  (CASE WHEN r.oid IS NOT NULL THEN current_database() END)::information_schema.sql_identifier AS unique_constraint_catalog,
+  rn.nspname::information_schema.sql_identifier AS unique_constraint_schema,
+  r.conname::information_schema.sql_identifier AS unique_constraint_name,
+  (CASE k.confmatchtype WHEN 'f' THEN 'FULL' WHEN 'p' THEN 'PARTIAL' WHEN 's' THEN 'NONE' END)::information_schema.character_data AS match_option,
+  (CASE k.confupdtype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' WHEN 'd' THEN 'SET DEFAULT' WHEN 'r' THEN 'RESTRICT' WHEN 'a' THEN 'NO ACTION' END)::information_schema.character_data AS update_rule,
+  (CASE k.confdeltype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' WHEN 'd' THEN 'SET DEFAULT' WHEN 'r' THEN 'RESTRICT' WHEN 'a' THEN 'NO ACTION' END)::information_schema.character_data AS delete_rule
+FROM pg_constraint k JOIN pg_namespace cn ON cn.oid = k.connamespace
+  LEFT JOIN pg_constraint r ON r.conrelid = k.confrelid AND r.conindid = k.conindid
+    AND r.contype IN ('p', 'u')
+  LEFT JOIN pg_namespace rn ON rn.oid = r.connamespace
+WHERE k.contype = 'f';
+-- information_schema.check_constraints
+SELECT current_database()::information_schema.sql_identifier AS constraint_catalog,
+  n.nspname::information_schema.sql_identifier AS constraint_schema,
+  k.conname::information_schema.sql_identifier AS constraint_name,
+  (CASE k.contype WHEN 'n' THEN concat(a.attname, ' IS NOT NULL') ELSE pg_get_expr(k.conbin, k.conrelid) END)::information_schema.character_data AS check_clause
+FROM pg_constraint k JOIN pg_namespace n ON n.oid = k.connamespace
+  LEFT JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[1]
+WHERE k.contype IN ('c', 'n');
+-- information_schema.constraint_column_usage
+SELECT current_database()::information_schema.sql_identifier AS table_catalog,
+  n.nspname::information_schema.sql_identifier AS table_schema,
+  c.relname::information_schema.sql_identifier AS table_name,
+  a.attname::information_schema.sql_identifier AS column_name,
+  current_database()::information_schema.sql_identifier AS constraint_catalog,
+  cn.nspname::information_schema.sql_identifier AS constraint_schema,
+  k.conname::information_schema.sql_identifier AS constraint_name
+FROM pg_constraint k JOIN pg_namespace cn ON cn.oid = k.connamespace
+  JOIN pg_class c ON c.oid = CASE WHEN k.contype = 'f' THEN k.confrelid ELSE k.conrelid END
+  JOIN pg_namespace n ON n.oid = c.relnamespace
+  JOIN pg_attribute a ON a.attrelid = c.oid
+    AND a.attnum = ANY (CASE WHEN k.contype = 'f' THEN k.confkey ELSE k.conkey END)
+WHERE k.contype IN ('c', 'n', 'p', 'u', 'f') AND NOT a.attisdropped;
+-- information_schema.domains
+SELECT current_database()::information_schema.sql_identifier AS domain_catalog,
+  n.nspname::information_schema.sql_identifier AS domain_schema,
+  t.typname::information_schema.sql_identifier AS domain_name,
+  (CASE WHEN b.typelem <> 0 AND b.typlen = -1 THEN 'ARRAY' WHEN bn.nspname = 'pg_catalog' THEN format_type(b.oid, NULL) ELSE 'USER-DEFINED' END)::information_schema.character_data AS data_type,
+  NULL::information_schema.cardinal_number AS character_maximum_length,
+  NULL::information_schema.cardinal_number AS character_octet_length,
+  NULL::information_schema.sql_identifier AS character_set_catalog,
+  NULL::information_schema.sql_identifier AS character_set_schema,
+  NULL::information_schema.sql_identifier AS character_set_name,
+  NULL::information_schema.sql_identifier AS collation_catalog,
+  NULL::information_schema.sql_identifier AS collation_schema,
+  NULL::information_schema.sql_identifier AS collation_name,
+  NULL::information_schema.cardinal_number AS numeric_precision,
+  NULL::information_schema.cardinal_number AS numeric_precision_radix,
+  NULL::information_schema.cardinal_number AS numeric_scale,
+  NULL::information_schema.cardinal_number AS datetime_precision,
+  NULL::information_schema.character_data AS interval_type,
+  NULL::information_schema.cardinal_number AS interval_precision,
+  t.typdefault::information_schema.character_data AS domain_default,
+  current_database()::information_schema.sql_identifier AS udt_catalog,
+  bn.nspname::information_schema.sql_identifier AS udt_schema,
+  b.typname::information_schema.sql_identifier AS udt_name,
+  NULL::information_schema.sql_identifier AS scope_catalog,
+  NULL::information_schema.sql_identifier AS scope_schema,
+  NULL::information_schema.sql_identifier AS scope_name,
+  NULL::information_schema.cardinal_number AS maximum_cardinality,
+  1::information_schema.sql_identifier AS dtd_identifier
+FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
+  JOIN pg_type b ON b.oid = t.typbasetype JOIN pg_namespace bn ON bn.oid = b.typnamespace
+WHERE t.typtype = 'd';

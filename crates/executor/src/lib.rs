@@ -10,6 +10,7 @@
 mod batch;
 mod bulk;
 mod compile;
+mod evaluate;
 mod execution;
 mod expr;
 mod hash;
@@ -17,6 +18,7 @@ mod hooks;
 mod instrument;
 mod node;
 mod output;
+mod point;
 mod run;
 mod sort;
 mod spill;
@@ -28,8 +30,10 @@ mod tests;
 
 pub use bulk::{BulkInsert, BulkOptions};
 pub use compile::{CompiledStmt, compile};
+pub use evaluate::evaluate;
 pub use execution::Execution;
 pub use hooks::{Hooks, NoHooks, RowChange};
 pub use instrument::{Detail, Instrumentation, NodeStats};
+pub use point::PointQuery;
 pub use run::{ExecCtx, ExecSettings};
 pub use spill::TempSpace;

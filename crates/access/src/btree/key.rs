@@ -7,7 +7,9 @@ use base::{BlockNo, Result, Tid, bail, err};
 use buffer::OptPage;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
-use types::tuple::{Attr, Compression, compressed, form_tuple_with, pglz_compress};
+use types::tuple::{
+    Attr, Compression, append_values, compressed, data_size, form_tuple_with, pglz_compress,
+};
 use types::{Datum, PhysType};
 
 /// One column of a search key.
@@ -341,6 +343,13 @@ const COMPRESS_ABOVE: usize = 500;
 
 /// The leaf item of a new entry.
 pub fn form_item(index: &IndexRel, values: &[Datum], tid: Tid) -> Result<Vec<u8>> {
+    let long = |v: &Datum| matches!(v, Datum::Bytes(b) if b.len() > COMPRESS_ABOVE);
+    if !values.iter().any(|v| v.is_null() || long(v)) {
+        let mut item = page::begin_leaf(data_size(&index.desc, values));
+        append_values(&index.desc, values, &mut item)?;
+        page::finish_leaf(&mut item, tid);
+        return Ok(item);
+    }
     let mut raw: Vec<Option<Vec<u8>>> = Vec::new();
     for (i, (attr, value)) in index.desc.attrs.iter().zip(values).enumerate() {
         let Datum::Bytes(bytes) = value else { continue };

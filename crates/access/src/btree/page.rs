@@ -519,6 +519,23 @@ pub fn make_leaf(bitmap: &[u8], data: &[u8], tid: Tid) -> Vec<u8> {
     v
 }
 
+/// Room for the header of a leaf item without nulls, to which the data is to be added.
+pub fn begin_leaf(data_len: usize) -> Vec<u8> {
+    let mut v = Vec::with_capacity(align8(ITEM_HEADER + data_len));
+    v.resize(ITEM_HEADER, 0);
+    v
+}
+
+/// Completes what [`begin_leaf`] began.
+pub fn finish_leaf(v: &mut Vec<u8>, tid: Tid) {
+    let size = align8(v.len());
+    v.resize(size, 0);
+    put_tid(v, 0, tid);
+    if size <= INFO_SIZE as usize {
+        set_info(v, 0);
+    }
+}
+
 /// Builds a pivot from the first `key_len` bytes (header, bitmap, data) of another item.
 pub fn make_pivot(from: Item<'_>, key_len: usize, natts: usize, tid: Option<Tid>) -> Vec<u8> {
     let key_len = key_len.min(from.0.len());

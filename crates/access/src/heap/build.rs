@@ -7,7 +7,6 @@ use super::rel::HeapRel;
 use super::visibility::{Chain, PageFacts, Undertaker};
 use base::{BlockNo, Fork, Result, Tid};
 use buffer::ReadStream;
-use std::collections::VecDeque;
 use std::sync::Arc;
 use txn::{Sees, Snapshot};
 use types::Datum;
@@ -15,15 +14,23 @@ use types::tuple::deform;
 
 /// A version to index.
 #[derive(Clone, Debug, PartialEq)]
-pub struct BuildRow {
+pub struct BuildRow<'a> {
     /// What the index entry names: the root of the version's HOT chain.
     pub tid: Tid,
     /// The version itself.
     pub version: Tid,
     /// It is live; if not, it does not count as a duplicate.
     pub live: bool,
-    /// Its columns.
-    pub values: Vec<Datum>,
+    /// Its columns, or the first of them.
+    pub values: &'a [Datum],
+}
+
+/// The same, without its columns.
+#[derive(Clone, Copy)]
+struct Version {
+    tid: Tid,
+    version: Tid,
+    live: bool,
 }
 
 /// Reads a table for an index build. The caller holds a lock that keeps writers out, or, for
@@ -32,9 +39,14 @@ pub struct BuildScan {
     rel: Arc<HeapRel>,
     snapshot: Snapshot,
     stream: ReadStream,
-    rows: VecDeque<BuildRow>,
+    /// The versions of the current page, and the columns of all of them.
+    rows: Vec<Version>,
+    values: Vec<Datum>,
+    next: usize,
     broken_chains: bool,
     live: u64,
+    /// How many columns, from the first, are wanted.
+    width: usize,
 }
 
 impl BuildScan {
@@ -45,22 +57,38 @@ impl BuildScan {
             rel: Arc::clone(rel),
             snapshot: snapshot.clone(),
             stream: rel.stream(Fork::Main, Box::new(blocks))?,
-            rows: VecDeque::new(),
+            rows: Vec::new(),
+            values: Vec::new(),
+            next: 0,
             broken_chains: false,
             live: 0,
+            width: rel.desc.natts(),
         })
     }
 
+    /// Reads the first `n` columns only: the others cost nothing.
+    pub fn first_columns(mut self, n: usize) -> BuildScan {
+        self.width = n.min(self.width);
+        self
+    }
+
     /// The next version.
-    pub fn next_row(&mut self) -> Result<Option<BuildRow>> {
-        while self.rows.is_empty() {
+    pub fn next_row(&mut self) -> Result<Option<BuildRow<'_>>> {
+        while self.next == self.rows.len() {
             let Some(pin) = self.stream.next()? else { return Ok(None) };
+            self.rows.clear();
+            self.values.clear();
+            self.next = 0;
             let bytes: Box<Bytes> = Box::new(*pin.read());
             let block = pin.block();
             drop(pin);
             self.page(&bytes, block)?;
         }
-        Ok(self.rows.pop_front())
+        let (n, width) = (self.next, self.width);
+        self.next += 1;
+        let Version { tid, version, live } = self.rows[n];
+        let values = &self.values[n * width..(n + 1) * width];
+        Ok(Some(BuildRow { tid, version, live, values }))
     }
 
     /// True if older versions of some chain were left out that differ from what was indexed:
@@ -122,12 +150,14 @@ impl BuildScan {
                 root => root,
             };
             self.live += live as u64;
-            let mut values = vec![Datum::Null; self.rel.desc.natts()];
+            let at = self.values.len();
+            self.values.resize(at + self.width, Datum::Null);
+            let values = &mut self.values[at..];
             let fetcher = self.rel.fetcher();
-            deform(&self.rel.desc, t.data(), t.bitmap(), t.natts(), &mut values, &fetcher)?;
+            deform(&self.rel.desc, t.data(), t.bitmap(), t.natts(), values, &fetcher)?;
             let tid = Tid { block, offset: root };
             let version = Tid { block, offset: off };
-            self.rows.push_back(BuildRow { tid, version, live, values });
+            self.rows.push(Version { tid, version, live });
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 pub mod analyze;
 pub mod copy;
+pub mod explain;
 pub mod set;
 pub mod truncate;
 pub mod vacuum;

@@ -171,7 +171,7 @@ fn write_configuration(disk: &Disk, dir: &Path, options: &CreateOptions) -> Resu
          #listen_addresses = 'localhost'\n\
          #port = 5432\n\
          #max_connections = 100\n\
-         #shared_buffers = 128MB\n\
+         #shared_buffers = 1GB\t\t\t# a quarter of the memory if not set\n\
          datestyle = 'iso, mdy'\n\
          timezone = 'Etc/UTC'\n\
          log_timezone = 'Etc/UTC'\n\

@@ -127,10 +127,18 @@ impl Session {
         self.core.set_txn(Some(txn));
         let mut s = self.core.settings.lock();
         s.begin_level();
-        let text = SettingValue::Text(Arc::from(isolation.as_str()));
-        s.set_internal("transaction_isolation", text, true);
-        s.set_internal("transaction_read_only", SettingValue::Bool(read_only), true);
-        s.set_internal("transaction_deferrable", SettingValue::Bool(deferrable), true);
+        // Settings that are as they should be are left alone: a change makes plans outdated.
+        if s.str("transaction_isolation") != isolation {
+            let text = SettingValue::Text(Arc::from(isolation.as_str()));
+            s.set_internal("transaction_isolation", text, true);
+        }
+        for (name, value) in
+            [("transaction_read_only", read_only), ("transaction_deferrable", deferrable)]
+        {
+            if s.bool(name) != value {
+                s.set_internal(name, SettingValue::Bool(value), true);
+            }
+        }
         drop(s);
         let now = os::clock::now_micros();
         self.place.update(|info| info.xact_start = now);

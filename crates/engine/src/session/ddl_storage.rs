@@ -63,7 +63,8 @@ impl RelStorage for Session {
             rel.am().build_empty(storage, &rel)?;
         }
         let snapshot = self.core.txn()?.latest_snapshot();
-        let scan = BuildScan::new(&open.heap, &snapshot)?;
+        let width = index.columns.iter().max().map_or(0, |n| *n as usize);
+        let scan = BuildScan::new(&open.heap, &snapshot)?.first_columns(width);
         let columns = index.columns.iter().map(|n| *n as usize - 1).collect();
         let mut source = TableRows { session: self, scan, columns, done: 0 };
         match rel.am().build(storage, &rel, &mut source, BuildOptions { memory })? {

@@ -55,7 +55,7 @@ impl Session {
         &mut self,
         stmt: &RawStmt,
         text: &str,
-        _params: &[Datum],
+        params: &[Datum],
         sink: &mut dyn Sink,
     ) -> Result<String> {
         debug_assert!(!is_query(&stmt.stmt));
@@ -65,6 +65,7 @@ impl Session {
                 self.show_stmt(&s.name, sink)?;
                 "SHOW"
             }
+            Stmt::Explain(e) => self.explain_stmt(e, params, sink)?,
             Stmt::Copy(c) => return self.copy_stmt(c, sink),
             Stmt::Vacuum(v) => self.vacuum_stmt(v)?,
             Stmt::Checkpoint(_) => {

@@ -2,12 +2,13 @@
 
 use crate::compile::PlanCompiler;
 use crate::expr::composite::Element;
-use crate::expr::{Prog, RowInput, VarMap};
+use crate::expr::{Kind, Prog, RowInput, VarMap};
 use crate::run::Run;
 use access::index::{KeyCmp, ScanKey, ScanValue, Strategy};
 use base::{Error, Oid, Result};
 use catalog::IndexDesc;
 use ir::{Expr, NullTestKind, RowCompareOp};
+use types::Datum;
 
 enum Value {
     One(Prog),
@@ -53,6 +54,31 @@ impl IndexKeys {
         };
         let unique = index.is_unique && index.is_immediate && (0..index.n_keys).all(equal);
         Ok(IndexKeys { keys, unique })
+    }
+
+    /// Whether all values are constants or the client's parameters.
+    pub fn is_simple(&self) -> bool {
+        self.keys.iter().all(|k| match &k.value {
+            Value::One(p) => matches!(p.kind, Kind::Const(_) | Kind::ExternParam(_)),
+            _ => false,
+        })
+    }
+
+    /// The keys with their values, if [`IndexKeys::is_simple`].
+    pub fn eval_simple(&self, params: &[Datum]) -> Vec<ScanKey> {
+        let value = |prog: &Prog| match &prog.kind {
+            Kind::Const(d) => d.clone(),
+            Kind::ExternParam(n) => params.get(*n as usize - 1).cloned().unwrap_or_default(),
+            _ => Datum::Null,
+        };
+        let key = |k: &KeyProg| {
+            let value = match &k.value {
+                Value::One(prog) => ScanValue::One(value(prog)),
+                _ => ScanValue::One(Datum::Null),
+            };
+            ScanKey { attr: k.attr, strategy: k.strategy, value, cmp: k.cmp.clone() }
+        };
+        self.keys.iter().map(key).collect()
     }
 
     /// The keys with their values.

@@ -10,6 +10,7 @@ mod define;
 mod expr;
 mod query;
 mod role;
+pub mod walk;
 
 pub use alter::*;
 pub use command::*;

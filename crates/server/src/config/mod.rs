@@ -139,7 +139,20 @@ pub fn load(data: &Path, command_line: &[(String, String)]) -> Result<Defaults> 
     for (name, value) in command_line {
         defaults.set(name, value, Source::CommandLine)?;
     }
+    set_buffers(&mut defaults)?;
     Ok(defaults)
+}
+
+/// Pages are cached here and nowhere else, so that a quarter of the memory is the least that
+/// makes sense, unless the administrator says otherwise.
+fn set_buffers(defaults: &mut Defaults) -> Result<()> {
+    let def = base::settings::require("shared_buffers")?;
+    if defaults.source(def.index) != Source::Default {
+        return Ok(());
+    }
+    let quarter = os::memory::total_bytes() / 4;
+    let megabytes = (quarter >> 20).clamp(128, 64 << 10);
+    defaults.set("shared_buffers", &format!("{megabytes}MB"), Source::Default)
 }
 
 #[cfg(test)]

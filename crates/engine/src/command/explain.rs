@@ -1,0 +1,253 @@
+//! EXPLAIN.
+
+use crate::analysis;
+use crate::ddl::table::def_text;
+use crate::session::RunParts;
+use crate::sink::Sink;
+use crate::sysfn::ViewNames;
+use crate::{Session, StatementEnv};
+use base::settings;
+use base::{Result, bail};
+use executor::{Detail, Execution, Instrumentation};
+use functions::FnEnv;
+use ir::explain::{ExplainOptions, Figure, Format, Measured, NodeRun, explain, explain_utility};
+use ir::{PlannedStmt, Query};
+use parser::ast::{DefElem, ExplainStmt, Stmt};
+use std::sync::Arc;
+use types::Datum;
+
+/// An option that is on or off.
+fn on(option: &DefElem) -> Result<bool> {
+    match def_text(option).as_deref() {
+        None | Some("true" | "on" | "1") => Ok(true),
+        Some("false" | "off" | "0") => Ok(false),
+        Some(_) => bail!(SYNTAX_ERROR, "{} requires a Boolean value", option.name),
+    }
+}
+
+/// The options in force, and whether the plan is to be one for any parameters.
+fn options_of(stmt: &ExplainStmt) -> Result<(ExplainOptions, bool)> {
+    let mut o = ExplainOptions::plain();
+    let (mut buffers, mut timing, mut summary, mut generic) = (None, None, None, false);
+    for option in &stmt.options {
+        match option.name.as_str() {
+            "analyze" => o.analyze = on(option)?,
+            "verbose" => o.verbose = on(option)?,
+            "costs" => o.costs = on(option)?,
+            "buffers" => buffers = Some(on(option)?),
+            "wal" => o.wal = on(option)?,
+            "settings" => o.settings = on(option)?.then(Vec::new),
+            "generic_plan" => generic = on(option)?,
+            "timing" => timing = Some(on(option)?),
+            "summary" => summary = Some(on(option)?),
+            "memory" => o.memory = on(option)?,
+            "serialize" => {}
+            "format" => o.format = format(option)?,
+            other => bail!(SYNTAX_ERROR, "unrecognized EXPLAIN option \"{other}\""),
+        }
+    }
+    if o.wal && !o.analyze {
+        bail!(INVALID_PARAMETER_VALUE, "EXPLAIN option WAL requires ANALYZE");
+    }
+    if timing == Some(true) && !o.analyze {
+        bail!(INVALID_PARAMETER_VALUE, "EXPLAIN option TIMING requires ANALYZE");
+    }
+    if generic && o.analyze {
+        let text = "EXPLAIN options ANALYZE and GENERIC_PLAN cannot be used together";
+        bail!(INVALID_PARAMETER_VALUE, "{text}");
+    }
+    o.timing = timing.unwrap_or(o.analyze);
+    o.summary = summary.unwrap_or(o.analyze);
+    o.buffers = buffers.unwrap_or(o.analyze);
+    Ok((o, generic))
+}
+
+fn format(option: &DefElem) -> Result<Format> {
+    Ok(match def_text(option).as_deref() {
+        Some("text") => Format::Text,
+        Some("xml") => Format::Xml,
+        Some("json") => Format::Json,
+        Some("yaml") => Format::Yaml,
+        other => {
+            let name = other.unwrap_or_default();
+            bail!(
+                INVALID_PARAMETER_VALUE,
+                "unrecognized value for EXPLAIN option \"{}\": \"{name}\"",
+                option.name
+            )
+        }
+    })
+}
+
+impl Session {
+    /// EXPLAIN; gives the command tag.
+    pub(crate) fn explain_stmt(
+        &mut self,
+        stmt: &ExplainStmt,
+        params: &[Datum],
+        sink: &mut dyn Sink,
+    ) -> Result<&'static str> {
+        let (mut options, generic) = options_of(stmt)?;
+        if let Some(changed) = &mut options.settings {
+            *changed = self.changed_settings();
+        }
+        let inner = match &stmt.query {
+            Stmt::CreateTableAs(c) => &c.query,
+            other => other,
+        };
+        let text = match inner {
+            Stmt::Select(_)
+            | Stmt::Insert(_)
+            | Stmt::Update(_)
+            | Stmt::Delete(_)
+            | Stmt::Merge(_) => {
+                let queries = {
+                    let env = self.env()?;
+                    let mut types = Vec::new();
+                    analysis::analyze_stmt(&env, inner, &mut types)?
+                };
+                self.explain_queries(queries, params, &options, generic)?
+            }
+            Stmt::Execute(e) => {
+                let Some(prepared) = self.prepared.get(&e.name).cloned() else {
+                    bail!(
+                        INVALID_SQL_STATEMENT_NAME,
+                        "prepared statement \"{}\" does not exist",
+                        e.name
+                    );
+                };
+                let queries = prepared.analysed.lock().queries.clone();
+                self.explain_queries(queries, params, &options, generic)?
+            }
+            _ => explain_utility(options.format),
+        };
+        sink.row_description(&[crate::command::set::text_column("QUERY PLAN")], &[])?;
+        if options.format == Format::Text {
+            for line in text.split('\n') {
+                sink.row(&[Datum::text(line)])?;
+            }
+        } else {
+            sink.row(&[Datum::text(&text)])?;
+        }
+        Ok("EXPLAIN")
+    }
+
+    /// Settings that change plans and differ from their defaults.
+    fn changed_settings(&self) -> Vec<(String, String)> {
+        let current = self.core.settings.lock();
+        settings::all()
+            .iter()
+            .filter(|d| d.explain && current.get(d.name) != Some(&d.boot_value()))
+            .map(|d| (d.name.to_string(), current.show(d.name).unwrap_or_default()))
+            .collect()
+    }
+
+    fn explain_queries(
+        &mut self,
+        queries: Vec<Query>,
+        params: &[Datum],
+        options: &ExplainOptions,
+        generic: bool,
+    ) -> Result<String> {
+        if queries.is_empty() {
+            return Ok("Query rewrites to nothing".into());
+        }
+        let mut texts = Vec::new();
+        for query in queries {
+            texts.push(self.explain_query(query, params, options, generic)?);
+        }
+        Ok(texts.join("\n\n"))
+    }
+
+    fn explain_query(
+        &mut self,
+        query: Query,
+        params: &[Datum],
+        options: &ExplainOptions,
+        generic: bool,
+    ) -> Result<String> {
+        let env = self.env()?;
+        let begin = os::clock::monotonic_nanos();
+        let values = (!generic && !params.is_empty()).then_some(params);
+        let plan = self.plan(&env, query, values, 0.0)?;
+        let spent = os::clock::monotonic_nanos() - begin;
+        let mut measured = Measured {
+            planning_ms: Some(spent as f64 / 1e6),
+            planning_memory_kb: options.memory.then_some((0, 0)),
+            ..Measured::default()
+        };
+        let text = if options.analyze {
+            self.check_writes(&plan)?;
+            let plan = self.run_measured(&env, plan, params, options, &mut measured)?;
+            self.explained(&env, &plan, options, &measured)?
+        } else {
+            self.explained(&env, &plan, options, &measured)?
+        };
+        drop(env);
+        if options.analyze {
+            self.after_query()?;
+        }
+        Ok(text)
+    }
+
+    fn explained(
+        &self,
+        env: &StatementEnv<'_>,
+        plan: &PlannedStmt,
+        options: &ExplainOptions,
+        measured: &Measured,
+    ) -> Result<String> {
+        let names = ViewNames::new(&env.view, env.io());
+        explain(plan, options, measured, &names)
+    }
+
+    /// Runs a plan and keeps what it took.
+    fn run_measured(
+        &self,
+        env: &StatementEnv<'_>,
+        plan: PlannedStmt,
+        params: &[Datum],
+        options: &ExplainOptions,
+        measured: &mut Measured,
+    ) -> Result<Arc<PlannedStmt>> {
+        let compiled = self.compile(env, plan)?;
+        let plan = compiled.plan().clone();
+        let snapshot = Arc::new(self.core.txn()?.snapshot());
+        let begin = os::clock::monotonic_nanos();
+        let mut run = Execution::new(compiled, params.into(), snapshot);
+        run.instrument(options.timing);
+        let parts = RunParts::new(self)?;
+        while run.next_batch(parts.cx(env), 0)?.is_some() {
+            self.check_interrupts()?;
+        }
+        let spent = os::clock::monotonic_nanos() - begin;
+        measured.execution_ms = Some(spent as f64 / 1e6);
+        if let Some(all) = run.take_instrumentation() {
+            measured.nodes = node_runs(all);
+        }
+        Ok(plan)
+    }
+}
+
+fn node_runs(all: Instrumentation) -> Vec<NodeRun> {
+    all.nodes
+        .into_iter()
+        .map(|n| NodeRun {
+            loops: n.loops,
+            rows: n.rows,
+            startup_ms: n.startup_ms,
+            total_ms: n.total_ms,
+            removed_by_filter: n.removed_by_filter,
+            removed_by_join: n.removed_by_join,
+            figures: n
+                .details
+                .into_iter()
+                .map(|(name, detail)| match detail {
+                    Detail::Int(v) => (name, Figure::Int(v)),
+                    Detail::Text(t) => (name, Figure::Text(t)),
+                })
+                .collect(),
+            ..NodeRun::default()
+        })
+        .collect()
+}
