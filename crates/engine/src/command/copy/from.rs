@@ -412,7 +412,7 @@ impl CopyIn<'_> {
             Err(e) => return Err((super::invalid_utf8(&raw[e.valid_up_to()..]), Place::Line)),
         };
         if let Some((last, value)) = &column.last
-            && last == raw
+            && same_text(last, raw)
         {
             return Ok(value.clone());
         }
@@ -511,6 +511,13 @@ impl CopyIn<'_> {
             }
         })
     }
+}
+
+/// Equality that does not look at the bytes of empty texts: comparing nothing at an address that
+/// is not mapped costs a hundred cycles on some machines.
+#[inline]
+fn same_text(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && (a.is_empty() || a == b)
 }
 
 /// NULL; a domain may refuse it.
