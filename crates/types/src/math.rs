@@ -7,6 +7,9 @@ mod c {
         pub safe fn erfc(x: f64) -> f64;
         pub safe fn tgamma(x: f64) -> f64;
         pub safe fn lgamma(x: f64) -> f64;
+        pub safe fn asinh(x: f64) -> f64;
+        pub safe fn acosh(x: f64) -> f64;
+        pub safe fn atanh(x: f64) -> f64;
     }
 }
 
@@ -28,4 +31,19 @@ pub fn tgamma(x: f64) -> f64 {
 /// The logarithm of the gamma function's magnitude.
 pub fn lgamma(x: f64) -> f64 {
     c::lgamma(x)
+}
+
+/// The inverse hyperbolic sine.
+pub fn asinh(x: f64) -> f64 {
+    c::asinh(x)
+}
+
+/// The inverse hyperbolic cosine.
+pub fn acosh(x: f64) -> f64 {
+    c::acosh(x)
+}
+
+/// The inverse hyperbolic tangent.
+pub fn atanh(x: f64) -> f64 {
+    c::atanh(x)
 }

@@ -33,7 +33,11 @@ pub(crate) fn zone_named(name: &str) -> Result<Arc<TimeZone>> {
     match zone_by_word(name) {
         Some(Ok(offset)) => Ok(TimeZone::fixed(offset)),
         Some(Err(zone)) => Ok(zone),
-        None => Err(err!(INVALID_PARAMETER_VALUE, "time zone \"{name}\" not recognized")),
+        None => match name.parse::<i32>() {
+            // A bare number is a POSIX specification: hours west of UTC.
+            Ok(west @ -24..=24) => Ok(TimeZone::fixed(-west * 3600)),
+            _ => Err(err!(INVALID_PARAMETER_VALUE, "time zone \"{name}\" not recognized")),
+        },
     }
 }
 
@@ -406,8 +410,8 @@ const CASTS: &[FnDef] = &[
         }
         i.micros.rem_euclid(USECS_PER_DAY)
     }),
-    row!(timestamp_scale(a: i64, typmod: i32) { round_micros(a, typmod) }),
-    row!(timestamptz_scale(a: i64, typmod: i32) { round_micros(a, typmod) }),
+    row!(timestamp_scale(a: i64, typmod: i32) { precision(a, typmod) }),
+    row!(timestamptz_scale(a: i64, typmod: i32) { precision(a, typmod) }),
     row!(time_scale(a: i64, typmod: i32) { round_micros(a, typmod) }),
     row!(timetz_scale(a: &[u8], typmod: i32) {
         let (time, west) = timetz_parts(a);
@@ -421,6 +425,13 @@ const CASTS: &[FnDef] = &[
     total!(timestamp_finite(a: i64) -> bool { !is_infinite(a) }),
     total!(interval_finite(a: &[u8]) -> bool { !interval(a).is_infinite() }),
 ];
+
+fn precision(t: i64, typmod: i32) -> Result<i64> {
+    if typmod > 6 && !is_infinite(t) {
+        bail!(INVALID_PARAMETER_VALUE, "timestamp({typmod}) precision must be between 0 and 6");
+    }
+    Ok(round_micros(t, typmod))
+}
 
 fn to_date(t: i64) -> i32 {
     match t {
@@ -451,6 +462,9 @@ fn from_epoch(seconds: f64) -> Result<i64> {
 
 fn timezone_of(cx: &FnCtx, name: &str, local: i64, to_utc: bool) -> Result<i64> {
     let _ = cx;
+    if is_infinite(local) {
+        return Ok(local);
+    }
     let zone = zone_named(name)?;
     if to_utc { from_local(local, &zone) } else { to_local(local, &zone) }
 }
@@ -475,8 +489,11 @@ fn show(i: &Interval) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-fn shift(t: i64, seconds: i64) -> Result<i64> {
-    if is_infinite(t) { Ok(t) } else { check_timestamp(t + seconds * USECS_PER_SEC) }
+fn shift(t: i64, zone: &[u8], sign: i64) -> Result<i64> {
+    if is_infinite(t) {
+        return Ok(t);
+    }
+    check_timestamp(t + sign * zone_interval(&interval(zone))? * USECS_PER_SEC)
 }
 
 fn timetz_at(bytes: &[u8], west: i32) -> Vec<u8> {
@@ -488,8 +505,8 @@ fn timetz_at(bytes: &[u8], west: i32) -> Vec<u8> {
 const ZONES: &[FnDef] = &[
     row!(cx; timestamp_zone(zone: &str, t: i64) { timezone_of(cx, zone, t, true) }),
     row!(cx; timestamptz_zone(zone: &str, t: i64) { timezone_of(cx, zone, t, false) }),
-    row!(timestamp_izone(zone: &[u8], t: i64) { shift(t, -zone_interval(&interval(zone))?) }),
-    row!(timestamptz_izone(zone: &[u8], t: i64) { shift(t, zone_interval(&interval(zone))?) }),
+    row!(timestamp_izone(zone: &[u8], t: i64) { shift(t, zone, -1) }),
+    row!(timestamptz_izone(zone: &[u8], t: i64) { shift(t, zone, 1) }),
     row!(cx; timestamp_at_local(t: i64) { from_local(t, &cx.env.format().timezone) }),
     row!(cx; timestamptz_at_local(t: i64) { to_local(t, &cx.env.format().timezone) }),
     row!(cx; timetz_zone(zone: &str, a: &[u8]) {

@@ -171,11 +171,11 @@ fn timestamp_part(word: &str, t: i64) -> Result<Part> {
     let name = "timestamp without time zone";
     let f = field(word).ok_or_else(|| unknown(word, name))?;
     let zoned = matches!(f, Field::Timezone | Field::TimezoneHour | Field::TimezoneMinute);
-    if zoned {
-        return Err(unsupported(word, name));
-    }
     if is_infinite(t) {
         return Ok(infinite_part(f, t == NEG_INFINITY));
+    }
+    if zoned {
+        return Err(unsupported(word, name));
     }
     local_part(f, t, t).ok_or_else(|| unsupported(word, name))
 }
@@ -404,16 +404,24 @@ fn first_of(year: i32, unit: i32) -> i32 {
     }
 }
 
+/// The error for a field that nothing can be cut down to: some are only known to `extract`.
+fn not_truncated(f: Field, word: &str, name: &str) -> Error {
+    match f {
+        Field::Timezone | Field::TimezoneHour | Field::TimezoneMinute => unsupported(word, name),
+        _ => unknown(word, name),
+    }
+}
+
 fn trunc_timestamp(word: &str, t: i64) -> Result<i64> {
     let name = "timestamp without time zone";
     let f = field(word).ok_or_else(|| unknown(word, name))?;
     if is_infinite(t) {
         return match truncate(f, 0) {
             Some(_) => Ok(t),
-            None => Err(unsupported(word, name)),
+            None => Err(not_truncated(f, word, name)),
         };
     }
-    let out = truncate(f, t).ok_or_else(|| unsupported(word, name))?;
+    let out = truncate(f, t).ok_or_else(|| not_truncated(f, word, name))?;
     if is_valid_timestamp(out) { Ok(out) } else { Err(timestamp_range()) }
 }
 
@@ -421,7 +429,7 @@ fn trunc_timestamptz(word: &str, t: i64, zone: &TimeZone) -> Result<i64> {
     let name = "timestamp with time zone";
     let f = field(word).ok_or_else(|| unknown(word, name))?;
     let local = if is_infinite(t) { 0 } else { to_local(t, zone)? };
-    let out = truncate(f, local).ok_or_else(|| unsupported(word, name))?;
+    let out = truncate(f, local).ok_or_else(|| not_truncated(f, word, name))?;
     if is_infinite(t) {
         return Ok(t);
     }
@@ -442,16 +450,14 @@ fn trunc_interval(word: &str, i: Interval) -> Result<Interval> {
     let mut out = i;
     let cut = |t: i64, unit: i64| t / unit * unit;
     match f {
-        _ if i.is_infinite() => match f {
-            Field::Week
-            | Field::Dow
-            | Field::IsoDow
-            | Field::Doy
-            | Field::Epoch
-            | Field::Julian
-            | Field::IsoYear => return Err(unsupported(word, name)),
-            _ => {}
-        },
+        Field::Week => {
+            return Err(unsupported(word, name).detail("Months usually have fractional weeks."));
+        }
+        _ if i.is_infinite() => {
+            if truncate(f, 0).is_none() {
+                return Err(not_truncated(f, word, name));
+            }
+        }
         Field::Microseconds => {}
         Field::Milliseconds => out.micros = cut(i.micros, 1000),
         Field::Second => out.micros = cut(i.micros, USECS_PER_SEC),
@@ -464,10 +470,7 @@ fn trunc_interval(word: &str, i: Interval) -> Result<Interval> {
         Field::Decade => out = Interval::new(i.months / 120 * 120, 0, 0),
         Field::Century => out = Interval::new(i.months / 1200 * 1200, 0, 0),
         Field::Millennium => out = Interval::new(i.months / 12000 * 12000, 0, 0),
-        Field::Week => {
-            return Err(unsupported(word, name).detail("Months usually have fractional weeks."));
-        }
-        _ => return Err(unsupported(word, name)),
+        _ => return Err(not_truncated(f, word, name)),
     }
     Ok(out)
 }

@@ -226,7 +226,7 @@ const MATH: &[FnDef] = &[
     total!(dfloor(a: f64) -> f64 { a.floor() }),
     total!(dtrunc(a: f64) -> f64 { a.trunc() }),
     total!(dsign(a: f64) -> f64 {
-        if a > 0.0 { 1.0 } else if a < 0.0 { -1.0 } else if a.is_nan() { a } else { 0.0 }
+        if a > 0.0 { 1.0 } else if a < 0.0 { -1.0 } else { 0.0 }
     }),
     checked!(dsqrt(a: f64) -> f64 {
         if a < 0.0 {
@@ -265,8 +265,8 @@ const MATH: &[FnDef] = &[
     total!(dsinh(a: f64) -> f64 { a.sinh() }),
     total!(dcosh(a: f64) -> f64 { a.cosh() }),
     total!(dtanh(a: f64) -> f64 { a.tanh() }),
-    total!(dasinh(a: f64) -> f64 { a.asinh() }),
-    checked!(dacosh(a: f64) -> f64 { if a < 1.0 { Err(input_range()) } else { Ok(a.acosh()) } }),
+    total!(dasinh(a: f64) -> f64 { types::math::asinh(a) }),
+    checked!(dacosh(a: f64) -> f64 { if a < 1.0 { Err(input_range()) } else { Ok(types::math::acosh(a)) } }),
     checked!(datanh(a: f64) -> f64 {
         if !(-1.0..=1.0).contains(&a) && !a.is_nan() {
             return Err(input_range());
@@ -276,11 +276,11 @@ const MATH: &[FnDef] = &[
         } else if a == -1.0 {
             f64::NEG_INFINITY
         } else {
-            a.atanh()
+            types::math::atanh(a)
         })
     }),
-    total!(degrees(a: f64) -> f64 { a / (PI / 180.0) }),
-    total!(radians(a: f64) -> f64 { a * (PI / 180.0) }),
+    checked!(degrees(a: f64) -> f64 { div(a, PI / 180.0) }),
+    checked!(radians(a: f64) -> f64 { mul(a, PI / 180.0) }),
     row!(dpi() { PI }),
     checked!(dsind(a: f64) -> f64 { finite(a, sind) }),
     checked!(dcosd(a: f64) -> f64 { finite(a, cosd) }),
@@ -440,8 +440,8 @@ fn width_bucket(v: f64, low: f64, high: f64, count: i32) -> Result<i32> {
     if count <= 0 {
         return Err(bucket_error("count must be greater than zero"));
     }
-    if low.is_nan() || high.is_nan() {
-        return Err(bucket_error("lower and upper bounds cannot be NaN"));
+    if v.is_nan() || low.is_nan() || high.is_nan() {
+        return Err(bucket_error("operand, lower bound, and upper bound cannot be NaN"));
     }
     if low.is_infinite() || high.is_infinite() {
         return Err(bucket_error("lower and upper bounds must be finite"));

@@ -38,7 +38,7 @@ macro_rules! compare {
             total!($le(a: $a, b: $b) -> bool { a as $w <= b as $w }),
             total!($gt(a: $a, b: $b) -> bool { a as $w > b as $w }),
             total!($ge(a: $a, b: $b) -> bool { a as $w >= b as $w }),
-            total!($cmp(a: $a, b: $b) -> i32 { (a as $w).cmp(&(b as $w)) as i32 }),
+            total!($cmp(a: $a, b: $b) -> i32 { order(a as i64, b as i64, size_of::<$w>()) }),
         ]
     };
 }
@@ -84,6 +84,12 @@ macro_rules! own {
             total!($smaller(a: $t, b: $t) -> $t { a.min(b) }),
         ]
     };
+}
+
+/// PostgreSQL's comparison of small types answers their difference.
+#[inline(always)]
+fn order(a: i64, b: i64, bytes: usize) -> i32 {
+    if bytes < 4 { (a - b) as i32 } else { a.cmp(&b) as i32 }
 }
 
 /// C's shift on the machine: the count is taken modulo the register's width, 32 or 64.

@@ -3,20 +3,26 @@
 use crate::call::FnDef;
 
 pub(crate) mod array;
+mod bits;
 mod boolean;
+mod bytea;
 mod chars;
 pub(crate) mod datetime;
 mod extract;
 pub(crate) mod float;
 pub(crate) mod hash;
+mod identity;
 pub(crate) mod int;
 pub(crate) mod io;
 pub(crate) mod json_build;
 pub(crate) mod json_read;
+mod jsonb_change;
 mod keywords;
 mod like;
+mod net;
 mod numeric;
 pub(crate) mod random;
+mod ranges;
 mod regex_syntax;
 pub(crate) mod regexp;
 mod special;
@@ -25,17 +31,23 @@ mod text;
 
 const LISTS: &[&[&[FnDef]]] = &[
     array::FNS,
+    bits::FNS,
     boolean::FNS,
+    bytea::FNS,
     datetime::FNS,
     extract::FNS,
     float::FNS,
     hash::FNS,
+    identity::FNS,
     int::FNS,
     json_build::FNS,
     json_read::FNS,
+    jsonb_change::FNS,
     like::FNS,
+    net::FNS,
     numeric::FNS,
     random::FNS,
+    ranges::FNS,
     regexp::FNS,
     system::FNS,
     text::FNS,

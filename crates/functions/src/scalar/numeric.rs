@@ -75,11 +75,11 @@ const ARITHMETIC: &[FnDef] = &[
     }),
     row!(numeric_inc(a: &[u8]) { store(num(a).add(&Numeric::from(1i64))) }),
     row!(numeric_round(a: &[u8], scale: i32) {
-        store(num(a).round(scale.clamp(-200_000, numeric::MAX_RESULT_SCALE)))
+        store(num(a).round(scale.clamp(-200_000, numeric::DSCALE_MAX)))
     }),
     row!("1708"(a: &[u8]) { store(num(a).round(0)) }),
     row!(numeric_trunc(a: &[u8], scale: i32) {
-        store(num(a).trunc(scale.clamp(-200_000, numeric::MAX_RESULT_SCALE)))
+        store(num(a).trunc(scale.clamp(-200_000, numeric::DSCALE_MAX)))
     }),
     row!("1710"(a: &[u8]) { store(num(a).trunc(0)) }),
     row!(numeric_ceil(a: &[u8]) { store(num(a).ceil()) }),
@@ -194,8 +194,8 @@ fn width_bucket(v: &Numeric, low: &Numeric, high: &Numeric, count: i32) -> Resul
     if count <= 0 {
         return Err(bucket_error("count must be greater than zero"));
     }
-    if low.is_nan() || high.is_nan() {
-        return Err(bucket_error("lower and upper bounds cannot be NaN"));
+    if v.is_nan() || low.is_nan() || high.is_nan() {
+        return Err(bucket_error("operand, lower bound, and upper bound cannot be NaN"));
     }
     if low.kind == Kind::Infinity || high.kind == Kind::Infinity {
         return Err(bucket_error("lower and upper bounds must be finite"));

@@ -244,13 +244,10 @@ fn replace_simple(cx: &mut FnCtx, args: &[Datum]) -> Result<String> {
 
 fn replace_extended(cx: &mut FnCtx, args: &[Datum]) -> Result<String> {
     let text = args[0].as_str();
-    let f = flags(args.get(5).map_or("", Datum::as_str), None)?;
     let from = start_of(text, args.get(3))?;
-    let n = match args.get(4) {
-        Some(n) => positive(n, "n", 0)?,
-        None if f.global => 0,
-        None => 1,
-    };
+    let n = args.get(4).map(|n| positive(n, "n", 0)).transpose()?;
+    let f = flags(args.get(5).map_or("", Datum::as_str), None)?;
+    let n = n.unwrap_or(if f.global { 0 } else { 1 });
     let p = pattern(cx, args[1].as_str(), Flags { global: false, ..f })?;
     match from {
         Some(from) => Ok(replace(&p, text, args[2].as_str(), from, n)),
@@ -277,8 +274,11 @@ fn nth_span(
     let text = args[0].as_str();
     let from = start_of(text, args.get(2))?;
     let n = args.get(3).map_or(Ok(1), |n| positive(n, "n", 1))?;
-    let f = flags(args.get(flags_at).map_or("", Datum::as_str), Some(name))?;
+    if name == "regexp_instr" {
+        end_option(args)?;
+    }
     let group = args.get(subexpr_at).map_or(Ok(0), |g| positive(g, "subexpr", 0))?;
+    let f = flags(args.get(flags_at).map_or("", Datum::as_str), Some(name))?;
     let p = pattern(cx, args[1].as_str(), f)?;
     let Some(from) = from else { return Ok(None) };
     let all = find_all(&p, text, from, true);
@@ -290,16 +290,17 @@ fn substr(cx: &mut FnCtx, args: &[Datum]) -> Result<Datum> {
     Ok(span.map_or(Datum::Null, |(a, b)| Datum::text(&args[0].as_str()[a..b])))
 }
 
+/// Whether `regexp_instr` answers the start (0) or the end (1).
+fn end_option(args: &[Datum]) -> Result<i32> {
+    match args.get(4).map_or(0, Datum::as_i32) {
+        n @ (0 | 1) => Ok(n),
+        n => Err(err!(INVALID_PARAMETER_VALUE, "invalid value for parameter \"endoption\": {n}")),
+    }
+}
+
 fn instr(cx: &mut FnCtx, args: &[Datum]) -> Result<i32> {
-    let end = args.get(4).map_or(Ok(0), |e| {
-        let n = e.as_i32();
-        if n == 0 || n == 1 {
-            Ok(n)
-        } else {
-            Err(err!(INVALID_PARAMETER_VALUE, "invalid value for parameter \"endoption\": {n}"))
-        }
-    })?;
     let span = nth_span(cx, args, 5, 6, "regexp_instr")?;
+    let end = end_option(args)?;
     let text = args[0].as_bytes();
     Ok(span.map_or(0, |(a, b)| char_len(&text[..if end == 1 { b } else { a }]) as i32 + 1))
 }

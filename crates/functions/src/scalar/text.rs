@@ -83,7 +83,7 @@ const CASTS: &[FnDef] = &[
         }
         forms::varchar(a, typmod as usize - 4, explicit)
     }),
-    row!(char_bpchar(a: u8) { vec![a] }),
+    row!(char_bpchar(a: u8) { if a == 0 { Vec::new() } else { vec![a] } }),
     row!(char_text(a: u8) {
         let mut out = Vec::new();
         forms::char_out(a, &mut out);

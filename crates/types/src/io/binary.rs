@@ -324,7 +324,8 @@ fn send_bytes(type_oid: Oid, b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Result<
             out.extend_from_slice(&(n.digits.len() as u16).to_be_bytes());
             out.extend_from_slice(&(n.weight as i16).to_be_bytes());
             out.extend_from_slice(&sign.to_be_bytes());
-            out.extend_from_slice(&(n.dscale as i16).to_be_bytes());
+            let dscale = if n.kind == Kind::Infinity { 0x20 } else { n.dscale as i16 };
+            out.extend_from_slice(&dscale.to_be_bytes());
             for d in &n.digits {
                 out.extend_from_slice(&d.to_be_bytes());
             }

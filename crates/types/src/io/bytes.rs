@@ -8,6 +8,11 @@ pub fn bytea_in(text: &str) -> Result<Vec<u8>> {
     if let Some(hex) = text.strip_prefix("\\x") {
         return hex_decode(hex.as_bytes());
     }
+    bytea_escape_in(text)
+}
+
+/// Reads a bytea in escape format.
+pub fn bytea_escape_in(text: &str) -> Result<Vec<u8>> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;

@@ -212,6 +212,9 @@ impl Numeric {
         if base.is_nan() || self.is_nan() {
             return Ok(Numeric::NAN);
         }
+        if self.signum() < 0 {
+            self.log_special()?;
+        }
         let special = (base.log_special()?, self.log_special()?);
         match special {
             (Some(_), Some(_)) => return Ok(Numeric::NAN),
