@@ -163,6 +163,8 @@ fn run(args: &[String], open: &Open, log: &Arc<Log>) -> Result<i32> {
         let text = "running as root: any client that gets superuser rights owns this machine";
         log.line(&Default::default(), "WARNING", text);
     }
+    panic_hook(log);
+    write_options(&disk, &data, args)?;
     os::process::set_umask(0o077);
     os::process::ignore_broken_pipes();
     os::process::raise_file_limit();
@@ -225,6 +227,52 @@ fn open_unix_sockets<'a>(
         return Err(err!(SYSTEM_ERROR, "no socket created for listening"));
     }
     Ok(())
+}
+
+/// Crates whose bugs may leave pages or the log half changed: the server must stop and recover.
+const STORAGE: &[&str] =
+    &["crates/os/", "crates/wal/", "crates/buffer/", "crates/txn/", "crates/access/"];
+
+/// Logs panics, and stops the server if one is below the session layer.
+fn panic_hook(log: &Arc<Log>) {
+    let log = Arc::clone(log);
+    std::panic::set_hook(Box::new(move |info| {
+        let place = info.location().map(|l| format!("{}:{}", l.file(), l.line()));
+        let place = place.unwrap_or_default();
+        let message = info.payload_as_str().unwrap_or("unknown reason");
+        let trace = std::backtrace::Backtrace::force_capture();
+        let text = format!("{message}, at {place}\n{trace}");
+        log.line(&Default::default(), "PANIC", &text);
+        if is_below(&trace.to_string(), &place) {
+            os::abort("the server stops; it recovers when it is started again");
+        }
+    }));
+}
+
+/// True if the panic happened in storage code, or in the standard library called by it.
+fn is_below(trace: &str, place: &str) -> bool {
+    if place.contains("crates/") {
+        return STORAGE.iter().any(|c| place.contains(c));
+    }
+    // Above the standard library's frames and our hook's own.
+    let ours = |at: &str| at.find("crates/").map(|i| at[i..].to_string());
+    let first = trace
+        .lines()
+        .filter_map(|l| l.trim().strip_prefix("at "))
+        .filter_map(ours)
+        .find(|at| !at.starts_with("crates/server/src/postmaster.rs"));
+    first.is_some_and(|f| STORAGE.iter().any(|c| f.starts_with(c)))
+}
+
+/// Writes down how the server was started, for `pg_ctl restart`.
+fn write_options(disk: &Disk, data: &Path, args: &[String]) -> Result<()> {
+    let own = std::env::current_exe().unwrap_or_default();
+    let mut text = own.display().to_string();
+    for arg in args {
+        text.push_str(&format!(" \"{arg}\""));
+    }
+    text.push('\n');
+    Ok(disk.write_atomic(&data.join("postmaster.opts"), text.as_bytes())?)
 }
 
 fn verify_data_directory(disk: &Disk, data: &Path) -> Result<()> {

@@ -111,7 +111,7 @@ pub fn main(args: &[String]) -> i32 {
         eprintln!("Try \"{NAME} --help\" for more information.");
         return 1;
     }
-    let job = match Job::new(&given, action) {
+    let mut job = match Job::new(&given, action) {
         Ok(job) => job,
         Err(e) => {
             eprintln!("{e}");
@@ -399,7 +399,25 @@ impl Job {
         0
     }
 
-    fn restart(&self) -> i32 {
+    /// Arguments of the last start, but for the data directory.
+    fn last_options(&self) -> Vec<String> {
+        let bytes = self.disk.read(&self.data.join("postmaster.opts")).unwrap_or_default();
+        let mut all = words(&String::from_utf8_lossy(&bytes)).into_iter().skip(1).peekable();
+        let mut out = Vec::new();
+        while let Some(word) = all.next() {
+            match word.as_str() {
+                "postgres" if out.is_empty() => {}
+                "-D" => drop(all.next()),
+                _ => out.push(word),
+            }
+        }
+        out
+    }
+
+    fn restart(&mut self) -> i32 {
+        if self.options.is_empty() {
+            self.options = self.last_options();
+        }
         match self.running() {
             Some(pid) => {
                 let code = self.stop_running(pid);

@@ -7,6 +7,7 @@ use base::{Error, Result, Severity, err};
 use pgwire::backend;
 use pgwire::frontend::{self, Bind, Message, Target};
 use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
     /// The message that is handled, so that the connection's input can be used by COPY meanwhile.
@@ -23,7 +24,13 @@ impl Conn {
         bytes.clear();
         bytes.extend_from_slice(&self.wire.pending()[..len]);
         self.wire.consume(len);
-        let result = self.dispatch(&bytes);
+        // A bug in a statement ends its session; one in storage has ended the server already, see
+        // `panic_hook` in postmaster.rs.
+        let dispatched = catch_unwind(AssertUnwindSafe(|| self.dispatch(&bytes)));
+        let result = dispatched.unwrap_or_else(|_| {
+            let e = Error::internal("terminating connection because of an internal error");
+            Err(e.severity(Severity::Fatal))
+        });
         if bytes.capacity() <= KEEP {
             MESSAGE.with(|m| *m.borrow_mut() = bytes);
         }

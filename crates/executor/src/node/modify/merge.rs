@@ -8,9 +8,10 @@ use super::recheck::fetch_any;
 use super::update::{Attempt, follow, update_row};
 use super::{Done, ModifySpec, ResultRel, delete};
 use crate::compile::PlanCompiler;
+use crate::expr::compile::{SpaceColumns, VarSpace};
 use crate::expr::{Prog, RowInput, VarMap};
 use crate::node::Child;
-use crate::node::scan::datum_tid;
+use crate::node::scan::{CTID, TABLE_OID, datum_tid, tid_datum};
 use crate::run::Run;
 use access::ExecTxn;
 use base::{Error, Result, err};
@@ -40,9 +41,16 @@ impl MergeProg {
         child: &Child,
     ) -> Result<MergeProg> {
         let natts = rel.natts();
-        // The input: the target's row, then the child's.
-        let map =
-            VarMap::default().and(rel.rti, 0, natts).and(ir::OUTER_VAR, natts, child.phys.len());
+        // The input: the target's row, the child's, then the target's place and table.
+        let system = natts + child.phys.len();
+        let mut columns: Vec<(i16, usize)> = (0..natts).map(|i| (i as i16 + 1, i)).collect();
+        columns.extend([(CTID, system), (TABLE_OID, system + 1)]);
+        let mut map = VarMap::default().and(ir::OUTER_VAR, natts, child.phys.len());
+        map.spaces.push(VarSpace {
+            varno: rel.rti,
+            returning: ir::ReturningKind::Default,
+            columns: SpaceColumns::Map(columns),
+        });
         let condition = t.merge_join_condition.as_ref().map(|e| c.ec.expr(e, &map)).transpose()?;
         let mut actions = Vec::new();
         for a in &t.merge_actions {
@@ -78,6 +86,10 @@ impl MergeProg {
     }
 }
 
+fn input(row: &[Datum], child: &[Datum], ctid: Datum, table: Datum) -> Vec<Datum> {
+    row.iter().chain(child).cloned().chain([ctid, table]).collect()
+}
+
 pub(super) fn merge(
     spec: &ModifySpec,
     run: &mut Run,
@@ -91,8 +103,7 @@ pub(super) fn merge(
     loop {
         let tid = spec.ctid.and_then(|c| datum_tid(&child[c]));
         let Some(tid) = tid else {
-            let mut input = vec![Datum::Null; natts];
-            input.extend_from_slice(&child);
+            let input = input(&vec![Datum::Null; natts], &child, Datum::Null, Datum::Null);
             let action = prog.choose(run, MergeMatch::NotMatchedByTarget, &input)?;
             let Some(action) = action.filter(|a| a.command == CmdType::Insert) else {
                 return Ok(None);
@@ -105,8 +116,8 @@ pub(super) fn merge(
             return Ok(insert_row(run, x, target, row)?.map(|d| (d, child)));
         };
         let old = fetch_any(run, target.rel.heap(), tid)?;
-        let mut input = old.clone();
-        input.extend_from_slice(&child);
+        let table = Datum::U32(target.rel.rel.oid.0);
+        let input = input(&old, &child, tid_datum(tid), table);
         let matched = match &prog.condition {
             Some(c) if !c.is_true(run, RowInput::Row(&input))? => MergeMatch::NotMatchedBySource,
             _ => MergeMatch::Matched,
