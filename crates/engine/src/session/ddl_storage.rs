@@ -59,9 +59,6 @@ impl RelStorage for Session {
             return Err(Error::unsupported("building an index on expressions"));
         }
         let memory = (self.core.settings.lock().i64("maintenance_work_mem") as usize) << 10;
-        if index.persistence == Persistence::Unlogged {
-            rel.am().build_empty(storage, &rel)?;
-        }
         let snapshot = self.core.txn()?.latest_snapshot();
         let width = index.columns.iter().max().map_or(0, |n| *n as usize);
         let scan = BuildScan::new(&open.heap, &snapshot)?.first_columns(width);
