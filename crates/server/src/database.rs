@@ -177,9 +177,7 @@ impl BackendSession for EngineSession {
 
     fn idle_timeout(&self) -> (u64, bool) {
         let in_block = self.0.status().as_u8() != b'I';
-        let name =
-            if in_block { "idle_in_transaction_session_timeout" } else { "idle_session_timeout" };
-        (self.0.setting_ms(name), in_block)
+        (self.0.idle_timeout_ms(), in_block)
     }
 
     fn idle(&mut self, _sink: &mut dyn Sink) -> Result<()> {

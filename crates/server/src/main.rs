@@ -22,6 +22,10 @@ mod tests;
 
 use std::path::Path;
 
+/// Statements allocate much, on threads that come and go between sessions.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const PROGRAMS: &str = "postgres, initdb, pg_ctl, pg_isready, pg_controldata";
 
 /// Runs the program of this name; None if there is none.

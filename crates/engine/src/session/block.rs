@@ -2,6 +2,7 @@
 //! outside of blocks.
 
 use super::Session;
+use crate::settings::isolation_value;
 use base::settings::SettingValue;
 use base::{Error, Result, SqlState, bail, err};
 use parser::ast::{IsolationLevel, Stmt, TransactionMode, TransactionStmt};
@@ -51,15 +52,6 @@ fn isolation_of(level: IsolationLevel) -> Isolation {
         IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
         IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
         IsolationLevel::Serializable => Isolation::Serializable,
-    }
-}
-
-fn isolation_named(name: &str) -> Isolation {
-    match name {
-        "read uncommitted" => Isolation::ReadUncommitted,
-        "repeatable read" => Isolation::RepeatableRead,
-        "serializable" => Isolation::Serializable,
-        _ => Isolation::ReadCommitted,
     }
 }
 
@@ -114,30 +106,18 @@ impl Session {
         if self.core.txn_if_any().is_some() {
             return Ok(());
         }
-        let (isolation, read_only, deferrable) = {
-            let s = self.core.settings.lock();
-            (
-                s.str("default_transaction_isolation").to_string(),
-                s.bool("default_transaction_read_only"),
-                s.bool("default_transaction_deferrable"),
-            )
-        };
+        let settings = self.core.resolved();
+        let modes = settings.default_modes;
         let mgr = &self.core.database.storage().txn;
-        let txn = mgr.begin(&self.core.backend, isolation_named(&isolation));
-        self.core.set_txn(Some(txn));
+        self.core.set_txn(Some(mgr.begin(&self.core.backend, modes.isolation)));
         let mut s = self.core.settings.lock();
         s.begin_level();
-        // Settings that are as they should be are left alone: a change makes plans outdated.
-        if s.str("transaction_isolation") != isolation {
-            let text = SettingValue::Text(Arc::from(isolation.as_str()));
-            s.set_internal("transaction_isolation", text, true);
-        }
-        for (name, value) in
-            [("transaction_read_only", read_only), ("transaction_deferrable", deferrable)]
-        {
-            if s.bool(name) != value {
-                s.set_internal(name, SettingValue::Bool(value), true);
-            }
+        // Settings that are as they should be are left alone.
+        if settings.modes != modes {
+            s.set_internal("transaction_isolation", isolation_value(modes.isolation), true);
+            let flag = SettingValue::Bool;
+            s.set_internal("transaction_read_only", flag(modes.read_only), true);
+            s.set_internal("transaction_deferrable", flag(modes.deferrable), true);
         }
         drop(s);
         let now = os::clock::now_micros();
@@ -224,7 +204,7 @@ impl Session {
             false => self.core.database.concerned(self.core.state.oid, &changes),
         };
         let dropped = self.core.files.lock().to_drop();
-        let asynchronous = self.core.settings.lock().str("synchronous_commit") == "off";
+        let asynchronous = !self.core.resolved().synchronous;
         let data = CommitData { asynchronous, dropped, ..CommitData::default() };
         for cache in &concerned {
             cache.begin(&changes);

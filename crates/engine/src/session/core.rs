@@ -3,7 +3,7 @@
 use super::SessionOptions;
 use crate::Database;
 use crate::database::{DatabaseState, OidGenerator, PendingFiles};
-use crate::settings::{Defaults, SessionSettings, Source, split_list};
+use crate::settings::{Defaults, Resolved, SessionSettings, Source, split_list};
 use base::{Error, Oid, Result, bail, err};
 use catalog::{CachedSource, CatalogView, HeapStore, Overlay, ViewContext, oids};
 use os::sync::Mutex;
@@ -37,11 +37,11 @@ pub struct SequenceCache {
 
 /// What names mean, and when that was found out.
 struct Context {
-    settings: u64,
+    path: Arc<str>,
     generation: u64,
     users: Users,
     temp: Option<Oid>,
-    context: ViewContext,
+    view: CatalogView,
 }
 
 /// What a session's statements share with the functions they call.
@@ -118,6 +118,11 @@ impl SessionCore {
         self.txn.lock().clone().ok_or_else(|| Error::internal("there is no transaction"))
     }
 
+    /// The settings that every statement reads.
+    pub fn resolved(&self) -> Arc<Resolved> {
+        self.settings.lock().resolved().clone()
+    }
+
     /// The open transaction, if there is one.
     pub fn txn_if_any(&self) -> Option<Arc<Txn>> {
         self.txn.lock().clone()
@@ -186,29 +191,22 @@ impl SessionCore {
 
     /// The catalog as a statement sees it now.
     pub fn view(&self) -> Result<CatalogView> {
-        Ok(CatalogView::new(self.source.clone(), self.view_context()?))
-    }
-
-    fn view_context(&self) -> Result<ViewContext> {
         use catalog::Source as _;
-        let (settings, path) = {
-            let s = self.settings.lock();
-            (s.version(), s.str("search_path").to_string())
-        };
+        let path = self.settings.lock().resolved().search_path.clone();
         let (users, temp) = (self.users(), self.temp_namespace());
         let generation = self.source.generation();
         if let Some(c) = &*self.context.lock()
-            && c.settings == settings
+            && Arc::ptr_eq(&c.path, &path)
             && c.generation == generation
             && c.users == users
             && c.temp == temp
         {
-            return Ok(c.context.clone());
+            return Ok(c.view.clone());
         }
         let context = self.resolve_path(&path, users, temp)?;
-        let kept = Context { settings, generation, users, temp, context: context.clone() };
-        *self.context.lock() = Some(kept);
-        Ok(context)
+        let view = CatalogView::new(self.source.clone(), context);
+        *self.context.lock() = Some(Context { path, generation, users, temp, view: view.clone() });
+        Ok(view)
     }
 
     /// The schemas of `search_path` that exist; `pg_catalog` and the temporary schema come first

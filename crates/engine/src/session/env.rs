@@ -3,14 +3,14 @@
 use super::Session;
 use super::core::SessionCore;
 use super::lookup::ViewLookup;
-use crate::settings::SessionSettings;
+use crate::settings::Resolved;
 use base::{Error, Oid, Result};
 use catalog::CatalogView;
 use functions::{CallInfo, CatalogLookup, FnEnv};
 use std::cell::Cell;
 use std::sync::Arc;
 use types::Datum;
-use types::io::{ByteaOutput, DateOrder, DateStyle, Format, IntervalStyle};
+use types::io::Format;
 
 /// Microseconds from 1970 to 2000.
 pub const EPOCH_SHIFT: i64 = 946_684_800_000_000;
@@ -22,42 +22,10 @@ pub struct StatementEnv<'a> {
     /// The catalog as the statement sees it.
     pub view: CatalogView,
     lookup: ViewLookup,
-    format: Format,
+    settings: Arc<Resolved>,
     random: &'a Cell<[u64; 2]>,
     statement_micros: i64,
     transaction_micros: i64,
-}
-
-/// The settings that change the form of values.
-pub fn format_of(s: &SessionSettings) -> Format {
-    let (style, order) = s.str("DateStyle").split_once(", ").unwrap_or(("ISO", "MDY"));
-    let zone = s.str("TimeZone");
-    Format {
-        date_style: match style {
-            "SQL" => DateStyle::Sql,
-            "Postgres" => DateStyle::Postgres,
-            "German" => DateStyle::German,
-            _ => DateStyle::Iso,
-        },
-        date_order: match order {
-            "DMY" => DateOrder::Dmy,
-            "YMD" => DateOrder::Ymd,
-            _ => DateOrder::Mdy,
-        },
-        interval_style: match s.str("IntervalStyle") {
-            "postgres_verbose" => IntervalStyle::PostgresVerbose,
-            "sql_standard" => IntervalStyle::SqlStandard,
-            "iso_8601" => IntervalStyle::Iso8601,
-            _ => IntervalStyle::Postgres,
-        },
-        extra_float_digits: s.i64("extra_float_digits") as i32,
-        bytea_output: match s.str("bytea_output") {
-            "escape" => ByteaOutput::Escape,
-            _ => ByteaOutput::Hex,
-        },
-        timezone: types::datetime::TimeZone::by_name(zone)
-            .unwrap_or_else(types::datetime::TimeZone::utc),
-    }
 }
 
 impl Session {
@@ -75,13 +43,13 @@ impl<'a> StatementEnv<'a> {
         statement_micros: i64,
     ) -> Result<StatementEnv<'a>> {
         let view = core.view()?;
-        let format = format_of(&core.settings.lock());
+        let settings = core.resolved();
         let transaction = core.txn_if_any().map(|t| t.start_micros());
         Ok(StatementEnv {
             core,
             lookup: ViewLookup { view: view.clone() },
             view,
-            format,
+            settings,
             random,
             statement_micros,
             transaction_micros: transaction.unwrap_or(statement_micros),
@@ -91,7 +59,7 @@ impl<'a> StatementEnv<'a> {
 
 impl FnEnv for StatementEnv<'_> {
     fn format(&self) -> &Format {
-        &self.format
+        &self.settings.format
     }
 
     fn catalog(&self) -> &dyn CatalogLookup {

@@ -149,9 +149,13 @@ impl Session {
         self.core.settings.lock().show(name)
     }
 
-    /// A setting that is a time, in milliseconds.
-    pub fn setting_ms(&self, name: &str) -> u64 {
-        self.core.settings.lock().i64(name).max(0) as u64
+    /// How long the session may be idle as it is now, in milliseconds; 0 is for ever.
+    pub fn idle_timeout_ms(&self) -> u64 {
+        let settings = self.core.resolved();
+        match self.status() {
+            TransactionStatus::Idle => settings.idle_session_timeout_ms,
+            _ => settings.idle_in_transaction_timeout_ms,
+        }
     }
 
     /// What the reply has to wait for before it goes out: the log flushed to here. Forgets it.
@@ -220,7 +224,7 @@ impl Session {
 
     /// Fails in a read-only transaction.
     pub(crate) fn prevent_in_read_only(&self, what: &str) -> Result<()> {
-        if self.core.settings.lock().bool("transaction_read_only") {
+        if self.core.resolved().modes.read_only {
             bail!(READ_ONLY_SQL_TRANSACTION, "cannot execute {what} in a read-only transaction");
         }
         Ok(())

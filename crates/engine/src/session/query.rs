@@ -6,15 +6,15 @@ use super::simple::is_query;
 use super::{Session, utility};
 use crate::analysis;
 use crate::rows::RowWriter;
+use crate::settings::{PlanCacheMode, Resolved};
 use crate::sink::{ResultColumn, Sink};
 use base::memory::Account;
 use base::{Error, Oid, Result, bail};
 use catalog::{IndexDesc, RelationDesc};
-use executor::{CompiledStmt, ExecCtx, ExecSettings, Execution};
+use executor::{CompiledStmt, ExecCtx, Execution};
 use functions::FnEnv;
 use ir::{CmdType, Expr, Plan, PlanNode, PlannedStmt, Query, RteKind, TargetEntry};
 use parser::ast::RawStmt;
-use planner::PlannerSettings;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use txn::{LockMode, LockTag};
@@ -23,49 +23,6 @@ use types::{Batch, Datum};
 /// How many times a statement with parameters is planned for their values before a plan for all
 /// values is tried, as in PostgreSQL.
 const CUSTOM_PLANS: u64 = 5;
-
-/// The planner's settings in force.
-pub(crate) fn planner_settings(s: &crate::settings::SessionSettings) -> PlannerSettings {
-    PlannerSettings {
-        seq_page_cost: s.f64("seq_page_cost"),
-        random_page_cost: s.f64("random_page_cost"),
-        cpu_tuple_cost: s.f64("cpu_tuple_cost"),
-        cpu_index_tuple_cost: s.f64("cpu_index_tuple_cost"),
-        cpu_operator_cost: s.f64("cpu_operator_cost"),
-        parallel_tuple_cost: s.f64("parallel_tuple_cost"),
-        parallel_setup_cost: s.f64("parallel_setup_cost"),
-        effective_cache_size: s.f64("effective_cache_size"),
-        work_mem: s.f64("work_mem") * 1024.0,
-        hash_mem_multiplier: s.f64("hash_mem_multiplier"),
-        cursor_tuple_fraction: s.f64("cursor_tuple_fraction"),
-        recursive_worktable_factor: s.f64("recursive_worktable_factor"),
-        default_statistics_target: s.i64("default_statistics_target") as u32,
-        from_collapse_limit: s.i64("from_collapse_limit") as usize,
-        join_collapse_limit: s.i64("join_collapse_limit") as usize,
-        geqo: s.bool("geqo"),
-        geqo_threshold: s.i64("geqo_threshold") as usize,
-        max_parallel_workers_per_gather: s.i64("max_parallel_workers_per_gather") as u32,
-        min_parallel_table_scan_size: s.f64("min_parallel_table_scan_size"),
-        min_parallel_index_scan_size: s.f64("min_parallel_index_scan_size"),
-        parallel_leader_participation: s.bool("parallel_leader_participation"),
-        enable_seqscan: s.bool("enable_seqscan"),
-        enable_indexscan: s.bool("enable_indexscan"),
-        enable_indexonlyscan: s.bool("enable_indexonlyscan"),
-        enable_bitmapscan: s.bool("enable_bitmapscan"),
-        enable_tidscan: s.bool("enable_tidscan"),
-        enable_sort: s.bool("enable_sort"),
-        enable_incremental_sort: s.bool("enable_incremental_sort"),
-        enable_hashagg: s.bool("enable_hashagg"),
-        enable_nestloop: s.bool("enable_nestloop"),
-        enable_mergejoin: s.bool("enable_mergejoin"),
-        enable_hashjoin: s.bool("enable_hashjoin"),
-        enable_material: s.bool("enable_material"),
-        enable_memoize: s.bool("enable_memoize"),
-        enable_gathermerge: s.bool("enable_gathermerge"),
-        enable_partition_pruning: s.bool("enable_partition_pruning"),
-        constraint_exclusion: s.str("constraint_exclusion").to_string(),
-    }
-}
 
 /// Sizes of relations now.
 struct Sizes<'a> {
@@ -234,10 +191,10 @@ impl Session {
         params: Option<&[Datum]>,
         fraction: f64,
     ) -> Result<PlannedStmt> {
-        let settings = planner_settings(&self.core.settings.lock());
+        let settings = self.core.resolved();
         let planner_env = planner::Env {
             catalog: &env.view,
-            settings: &settings,
+            settings: &settings.planner,
             evaluator: &Evaluator { session: self, env },
             sizes: &Sizes { session: self },
             params,
@@ -290,14 +247,14 @@ impl Session {
         fraction: f64,
     ) -> Result<Arc<CompiledStmt>> {
         let analysed = self.refresh(prepared)?;
-        let version = self.core.settings.lock().version();
-        let mode = self.core.settings.lock().str("plan_cache_mode").to_string();
+        let settings = self.core.resolved();
+        let version = settings.plan_version;
         let query = main_query(&analysed)?;
         let customs = prepared.custom_plans.load(Ordering::Relaxed);
-        let custom = match mode.as_str() {
-            "force_custom_plan" => !params.is_empty(),
-            "force_generic_plan" => false,
-            _ => !params.is_empty() && customs < CUSTOM_PLANS,
+        let custom = match settings.plan_cache_mode {
+            PlanCacheMode::ForceCustom => !params.is_empty(),
+            PlanCacheMode::ForceGeneric => false,
+            PlanCacheMode::Auto => !params.is_empty() && customs < CUSTOM_PLANS,
         };
         if custom {
             prepared.custom_plans.fetch_add(1, Ordering::Relaxed);
@@ -486,25 +443,18 @@ pub(crate) struct RunParts {
     storage: Arc<access::Storage>,
     txn: Arc<txn::Txn>,
     memory: Arc<Account>,
-    settings: ExecSettings,
+    settings: Arc<Resolved>,
     hooks: crate::ri::RiHooks,
 }
 
 impl RunParts {
     /// For the session's open transaction.
     pub fn new(session: &Session) -> Result<RunParts> {
-        let s = session.core.settings.lock();
-        let settings = ExecSettings {
-            work_mem: (s.i64("work_mem") as usize) << 10,
-            hash_mem_multiplier: s.f64("hash_mem_multiplier"),
-            ..ExecSettings::default()
-        };
-        drop(s);
         Ok(RunParts {
             storage: session.core.database.storage().clone(),
             txn: session.core.txn()?,
             memory: Account::root(0),
-            settings,
+            settings: session.core.resolved(),
             hooks: crate::ri::RiHooks::new(&session.core),
         })
     }
@@ -518,7 +468,7 @@ impl RunParts {
             txn: Some(&self.txn),
             hooks: &self.hooks,
             memory: &self.memory,
-            settings: &self.settings,
+            settings: &self.settings.exec,
         }
     }
 }

@@ -4,7 +4,6 @@ use super::Session;
 use crate::sink::Sink;
 use base::{Error, Result};
 use parser::ast::{RawStmt, Stmt};
-use std::time::Duration;
 
 impl Session {
     /// Runs a query string. The error of the statement that failed is returned after the
@@ -27,13 +26,9 @@ impl Session {
 
     /// Sets the deadlines of `statement_timeout` and `lock_timeout`.
     pub(crate) fn start_statement_clock(&self) {
-        let (statement, lock) = {
-            let s = self.core.settings.lock();
-            (s.i64("statement_timeout"), s.i64("lock_timeout"))
-        };
-        let timeout = (statement > 0).then(|| Duration::from_millis(statement as u64));
-        self.interrupts().begin_statement(timeout);
-        self.interrupts().set_lock_timeout_ms(lock.max(0) as u32);
+        let settings = self.core.resolved();
+        self.interrupts().begin_statement(settings.statement_timeout);
+        self.interrupts().set_lock_timeout_ms(settings.lock_timeout_ms);
     }
 
     fn run_string(&mut self, text: &str, sink: &mut dyn Sink) -> Result<()> {

@@ -2,8 +2,10 @@
 //! SET LOCAL ends with the transaction, and savepoints nest.
 
 mod check;
+mod resolved;
 
 pub use check::{canonical, split_list};
+pub use resolved::{PlanCacheMode, Resolved, isolation_named, isolation_value};
 
 use base::settings::{self, SettingContext, SettingDef, SettingValue};
 use base::{Error, Result, bail, err};
@@ -131,6 +133,7 @@ pub struct SessionSettings {
     version: u64,
     /// Settings with the report flag that changed since they were last told.
     to_report: Vec<usize>,
+    resolved: Option<Arc<Resolved>>,
 }
 
 impl SessionSettings {
@@ -143,12 +146,23 @@ impl SessionSettings {
             levels: Vec::new(),
             version: 1,
             to_report: Vec::new(),
+            resolved: None,
         }
     }
 
     /// Changes with every change of a value.
     pub fn version(&self) -> u64 {
         self.version
+    }
+
+    /// What every statement reads.
+    pub fn resolved(&mut self) -> &Arc<Resolved> {
+        let version = self.version;
+        let fresh = match self.resolved.take() {
+            Some(r) if r.version == version => r,
+            old => Arc::new(Resolved::new(self, old.as_deref())),
+        };
+        self.resolved.insert(fresh)
     }
 
     /// Takes the server's new values, after a reload.

@@ -1,0 +1,215 @@
+//! The settings that every statement reads, looked up once after a change instead of by name.
+
+use super::SessionSettings;
+use base::settings::SettingValue;
+use executor::ExecSettings;
+use planner::PlannerSettings;
+use std::sync::Arc;
+use std::time::Duration;
+use txn::Isolation;
+use types::datetime::TimeZone;
+use types::io::{ByteaOutput, DateOrder, DateStyle, Format, IntervalStyle};
+
+/// `plan_cache_mode`
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PlanCacheMode {
+    /// By cost.
+    Auto,
+    /// Always for the parameters given.
+    ForceCustom,
+    /// Always for any parameters.
+    ForceGeneric,
+}
+
+/// The modes a transaction begins with, or has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TransactionModes {
+    /// Its isolation level.
+    pub isolation: Isolation,
+    /// It may not write.
+    pub read_only: bool,
+    /// It may wait for a snapshot that cannot fail.
+    pub deferrable: bool,
+}
+
+/// Settings in force, resolved.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// Of the settings they were taken from.
+    pub version: u64,
+    /// Changes only if a setting changed that plans depend on.
+    pub plan_version: u64,
+    /// How values are read and written.
+    pub format: Format,
+    /// `search_path`
+    pub search_path: Arc<str>,
+    /// What the planner looks at.
+    pub planner: PlannerSettings,
+    /// What operators look at.
+    pub exec: ExecSettings,
+    /// `plan_cache_mode`
+    pub plan_cache_mode: PlanCacheMode,
+    /// `default_transaction_*`
+    pub default_modes: TransactionModes,
+    /// `transaction_*`
+    pub modes: TransactionModes,
+    /// `synchronous_commit` is not off.
+    pub synchronous: bool,
+    /// `statement_timeout`, if there is one.
+    pub statement_timeout: Option<Duration>,
+    /// `lock_timeout` in milliseconds; 0 is none.
+    pub lock_timeout_ms: u32,
+    /// `idle_session_timeout` in milliseconds; 0 is none.
+    pub idle_session_timeout_ms: u64,
+    /// `idle_in_transaction_session_timeout` in milliseconds; 0 is none.
+    pub idle_in_transaction_timeout_ms: u64,
+}
+
+impl Resolved {
+    /// Looks the settings up; `before` is what was in force until now.
+    pub(super) fn new(s: &SessionSettings, before: Option<&Resolved>) -> Resolved {
+        let timeout = s.i64("statement_timeout");
+        let mut new = Resolved {
+            version: s.version(),
+            plan_version: s.version(),
+            format: format_of(s),
+            search_path: Arc::from(s.str("search_path")),
+            planner: planner_settings(s),
+            exec: ExecSettings {
+                work_mem: (s.i64("work_mem") as usize) << 10,
+                hash_mem_multiplier: s.f64("hash_mem_multiplier"),
+                ..ExecSettings::default()
+            },
+            plan_cache_mode: match s.str("plan_cache_mode") {
+                "force_custom_plan" => PlanCacheMode::ForceCustom,
+                "force_generic_plan" => PlanCacheMode::ForceGeneric,
+                _ => PlanCacheMode::Auto,
+            },
+            default_modes: modes(s, "default_transaction_"),
+            modes: modes(s, "transaction_"),
+            synchronous: s.str("synchronous_commit") != "off",
+            statement_timeout: (timeout > 0).then(|| Duration::from_millis(timeout as u64)),
+            lock_timeout_ms: s.i64("lock_timeout").max(0) as u32,
+            idle_session_timeout_ms: s.i64("idle_session_timeout").max(0) as u64,
+            idle_in_transaction_timeout_ms: s.i64("idle_in_transaction_session_timeout").max(0)
+                as u64,
+        };
+        if let Some(old) = before
+            && old.planner == new.planner
+            && old.search_path == new.search_path
+            && old.format_fingerprint() == new.format_fingerprint()
+        {
+            new.plan_version = old.plan_version;
+            new.search_path = old.search_path.clone();
+        }
+        new
+    }
+
+    /// What constants folded into a plan may depend on.
+    fn format_fingerprint(&self) -> (DateStyle, DateOrder, IntervalStyle, i32, *const TimeZone) {
+        let f = &self.format;
+        let zone = Arc::as_ptr(&f.timezone);
+        (f.date_style, f.date_order, f.interval_style, f.extra_float_digits, zone)
+    }
+}
+
+fn modes(s: &SessionSettings, prefix: &str) -> TransactionModes {
+    TransactionModes {
+        isolation: isolation_named(s.str(&format!("{prefix}isolation"))),
+        read_only: s.bool(&format!("{prefix}read_only")),
+        deferrable: s.bool(&format!("{prefix}deferrable")),
+    }
+}
+
+/// The level of this name.
+pub fn isolation_named(name: &str) -> Isolation {
+    match name {
+        "read uncommitted" => Isolation::ReadUncommitted,
+        "repeatable read" => Isolation::RepeatableRead,
+        "serializable" => Isolation::Serializable,
+        _ => Isolation::ReadCommitted,
+    }
+}
+
+/// The value of `transaction_isolation` for a level.
+pub fn isolation_value(level: Isolation) -> SettingValue {
+    SettingValue::Text(Arc::from(match level {
+        Isolation::ReadUncommitted => "read uncommitted",
+        Isolation::ReadCommitted => "read committed",
+        Isolation::RepeatableRead => "repeatable read",
+        Isolation::Serializable => "serializable",
+    }))
+}
+
+fn format_of(s: &SessionSettings) -> Format {
+    let (style, order) = s.str("DateStyle").split_once(", ").unwrap_or(("ISO", "MDY"));
+    let zone = s.str("TimeZone");
+    Format {
+        date_style: match style {
+            "SQL" => DateStyle::Sql,
+            "Postgres" => DateStyle::Postgres,
+            "German" => DateStyle::German,
+            _ => DateStyle::Iso,
+        },
+        date_order: match order {
+            "DMY" => DateOrder::Dmy,
+            "YMD" => DateOrder::Ymd,
+            _ => DateOrder::Mdy,
+        },
+        interval_style: match s.str("IntervalStyle") {
+            "postgres_verbose" => IntervalStyle::PostgresVerbose,
+            "sql_standard" => IntervalStyle::SqlStandard,
+            "iso_8601" => IntervalStyle::Iso8601,
+            _ => IntervalStyle::Postgres,
+        },
+        extra_float_digits: s.i64("extra_float_digits") as i32,
+        bytea_output: match s.str("bytea_output") {
+            "escape" => ByteaOutput::Escape,
+            _ => ByteaOutput::Hex,
+        },
+        timezone: TimeZone::by_name(zone).unwrap_or_else(TimeZone::utc),
+    }
+}
+
+/// The planner's settings in force.
+fn planner_settings(s: &SessionSettings) -> PlannerSettings {
+    PlannerSettings {
+        seq_page_cost: s.f64("seq_page_cost"),
+        random_page_cost: s.f64("random_page_cost"),
+        cpu_tuple_cost: s.f64("cpu_tuple_cost"),
+        cpu_index_tuple_cost: s.f64("cpu_index_tuple_cost"),
+        cpu_operator_cost: s.f64("cpu_operator_cost"),
+        parallel_tuple_cost: s.f64("parallel_tuple_cost"),
+        parallel_setup_cost: s.f64("parallel_setup_cost"),
+        effective_cache_size: s.f64("effective_cache_size"),
+        work_mem: s.f64("work_mem") * 1024.0,
+        hash_mem_multiplier: s.f64("hash_mem_multiplier"),
+        cursor_tuple_fraction: s.f64("cursor_tuple_fraction"),
+        recursive_worktable_factor: s.f64("recursive_worktable_factor"),
+        default_statistics_target: s.i64("default_statistics_target") as u32,
+        from_collapse_limit: s.i64("from_collapse_limit") as usize,
+        join_collapse_limit: s.i64("join_collapse_limit") as usize,
+        geqo: s.bool("geqo"),
+        geqo_threshold: s.i64("geqo_threshold") as usize,
+        max_parallel_workers_per_gather: s.i64("max_parallel_workers_per_gather") as u32,
+        min_parallel_table_scan_size: s.f64("min_parallel_table_scan_size"),
+        min_parallel_index_scan_size: s.f64("min_parallel_index_scan_size"),
+        parallel_leader_participation: s.bool("parallel_leader_participation"),
+        enable_seqscan: s.bool("enable_seqscan"),
+        enable_indexscan: s.bool("enable_indexscan"),
+        enable_indexonlyscan: s.bool("enable_indexonlyscan"),
+        enable_bitmapscan: s.bool("enable_bitmapscan"),
+        enable_tidscan: s.bool("enable_tidscan"),
+        enable_sort: s.bool("enable_sort"),
+        enable_incremental_sort: s.bool("enable_incremental_sort"),
+        enable_hashagg: s.bool("enable_hashagg"),
+        enable_nestloop: s.bool("enable_nestloop"),
+        enable_mergejoin: s.bool("enable_mergejoin"),
+        enable_hashjoin: s.bool("enable_hashjoin"),
+        enable_material: s.bool("enable_material"),
+        enable_memoize: s.bool("enable_memoize"),
+        enable_gathermerge: s.bool("enable_gathermerge"),
+        enable_partition_pruning: s.bool("enable_partition_pruning"),
+        constraint_exclusion: s.str("constraint_exclusion").to_string(),
+    }
+}
