@@ -35,6 +35,7 @@ mod state;
 mod sublink;
 mod target;
 mod typename;
+mod updatable;
 mod update;
 mod window;
 
@@ -43,8 +44,9 @@ pub use ddl::{
     ExprUse, call, column_default, domain_check, execute_argument, parameter_default,
     partition_bound_value, relation_expr, select_into, trigger_when,
 };
-pub use rewrite::{default_of, rewrite, stored_expr};
+pub use rewrite::{clear_places, default_of, rewrite, stored_expr};
 pub use typename::{format_type, format_type_with};
+pub use updatable::query_reason;
 
 use base::{Oid, Result};
 use catalog::CatalogView;

@@ -136,11 +136,17 @@ fn view_query(env: &Env, view: &RelationDesc) -> Result<Query> {
 }
 
 /// Places in a view's own text mean nothing in the statement that uses it.
-fn clear_places(query: &mut Query) {
+pub fn clear_places(query: &mut Query) {
     query.location = None;
     query.length = 0;
-    ir::walk::rewrite_query(query, 0, &mut |_, _| None);
-    ir::walk::own_exprs_mut(query, &mut |e| *e = crate::clause::unplaced_keeping(e));
+    ir::walk::own_exprs_mut(query, &mut |e| {
+        *e = crate::clause::unplaced_keeping(e);
+        ir::walk::transform(e, &mut |e| {
+            if let Expr::SubLink(s) = e {
+                clear_places(&mut s.query);
+            }
+        });
+    });
     for inner in ir::walk::nested_queries_mut(query) {
         clear_places(inner);
     }

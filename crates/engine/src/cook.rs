@@ -2,10 +2,8 @@
 
 use crate::ddl::Ddl;
 use analyze::ExprUse;
-use base::{Error, Oid, Result};
+use base::{Error, Result};
 use catalog::RelationDesc;
-use catalog::depend::{self, DependKind, ObjectAddress};
-use catalog::oids;
 use ir::Expr;
 use parser::ast;
 use serde::Serialize;
@@ -63,33 +61,4 @@ pub fn columns_of(expr: &Expr) -> Vec<i16> {
     });
     columns.sort_unstable();
     columns
-}
-
-impl Ddl<'_> {
-    /// Records what an expression over one table depends on.
-    pub fn depend_expr(&self, own: ObjectAddress, expr: &Expr, table: Oid) -> Result<()> {
-        let mut all: Vec<ObjectAddress> = Vec::new();
-        ir::walk::each(expr, &mut |e| {
-            let found = match e {
-                Expr::Var(v) if v.attno > 0 && table.is_valid() => {
-                    ObjectAddress::column(table, v.attno)
-                }
-                Expr::Func(f) => ObjectAddress::new(oids::PG_PROC, f.func),
-                Expr::Op(o) => ObjectAddress::new(oids::PG_OPERATOR, o.op),
-                Expr::Const(c) if c.ty == oids::REGCLASS => match c.value {
-                    types::Datum::U32(oid) => ObjectAddress::relation(Oid(oid)),
-                    _ => return,
-                },
-                Expr::NextValue { sequence, .. } => ObjectAddress::relation(*sequence),
-                _ => return,
-            };
-            if !all.contains(&found) {
-                all.push(found);
-            }
-        });
-        for found in all {
-            depend::record(self.rows, own, found, DependKind::Normal)?;
-        }
-        Ok(())
-    }
 }

@@ -285,7 +285,7 @@ macro_rules! rte_exprs {
     }};
 }
 
-fn item_exprs(item: &FromItem, f: &mut dyn FnMut(&Expr)) {
+fn item_exprs<'a>(item: &'a FromItem, f: &mut dyn FnMut(&'a Expr)) {
     match item {
         FromItem::Table(_) => {}
         FromItem::Join(j) => {
@@ -317,7 +317,7 @@ fn item_exprs_mut(item: &mut FromItem, f: &mut dyn FnMut(&mut Expr)) {
 
 /// Calls `f` with the top expressions of the query itself, its range table included, but not
 /// with those of subqueries.
-pub fn own_exprs(query: &Query, f: &mut dyn FnMut(&Expr)) {
+pub fn own_exprs<'a>(query: &'a Query, f: &mut dyn FnMut(&'a Expr)) {
     own_exprs!(query, f, iter, shared_ref, item_exprs);
     for rte in &query.rtable {
         rte_exprs!(rte, f, iter, shared_ref);

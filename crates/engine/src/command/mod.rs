@@ -2,6 +2,7 @@
 
 pub mod analyze;
 pub mod copy;
+pub mod create_as;
 pub mod explain;
 pub mod set;
 pub mod truncate;

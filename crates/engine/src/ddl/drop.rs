@@ -5,19 +5,40 @@ use super::describe::Found;
 use super::index::with_code;
 use base::{Error, Oid, Result, SqlState, bail, err};
 use catalog::depend::{self, DependKind, ObjectAddress};
-use catalog::{RelKind, SysRow, indexes, oids};
-use parser::ast::{DropStmt, LockMode};
+use catalog::{Persistence, RelKind, SysRow, indexes, oids};
+use parser::ast::{self, DropStmt, LockMode};
 use types::Datum;
 
-/// How an object came to be among those that go.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Why {
+/// So many lines are shown of what goes or stands in the way.
+const MAX_SHOWN: usize = 100;
+
+/// How an object came to be among those that go, as bits.
+mod why {
     /// The statement names it.
-    Named,
-    /// It is a part of one that goes, or was made for it.
-    Part,
+    pub const NAMED: u8 = 1;
     /// It needs one that goes: only with CASCADE.
-    Needs(ObjectAddress),
+    pub const NORMAL: u8 = 2;
+    /// It is a part of one that goes, or was made for it.
+    pub const PART: u8 = 4;
+    /// A part of it goes.
+    pub const WHOLE: u8 = 8;
+    /// It is a column of a relation that goes.
+    pub const COLUMN: u8 = 16;
+}
+
+/// One that goes.
+struct Gone {
+    address: ObjectAddress,
+    why: u8,
+    /// What led to it.
+    through: Option<ObjectAddress>,
+}
+
+/// What is being looked at, innermost last, and what was found, dependents first.
+struct Collector<'t> {
+    stack: Vec<(ObjectAddress, u8)>,
+    found: Vec<Gone>,
+    targets: &'t [ObjectAddress],
 }
 
 impl Ddl<'_> {
@@ -64,98 +85,157 @@ impl Ddl<'_> {
 
     /// Drops these objects and their parts, and with `cascade` all that needs them.
     pub fn drop_objects(&self, targets: &[ObjectAddress], cascade: bool) -> Result<()> {
-        let mut all: Vec<(ObjectAddress, Why)> = Vec::new();
+        let found = self.collect_all(targets)?;
+        self.report(&found, targets, cascade)?;
+        for gone in &found {
+            self.remove(gone.address)?;
+        }
+        Ok(())
+    }
+
+    /// Drops objects and all that depends on them, saying nothing.
+    pub fn drop_quietly(&self, targets: &[ObjectAddress]) -> Result<()> {
+        for gone in self.collect_all(targets)? {
+            self.remove(gone.address)?;
+        }
+        Ok(())
+    }
+
+    /// Drops all that is in a schema, but not the schema.
+    pub fn empty_schema(&self, schema: Oid) -> Result<()> {
+        let schema = ObjectAddress::new(oids::PG_NAMESPACE, schema);
+        let mut found = self.collect_all(&[schema])?;
+        found.retain(|g| g.address != schema);
+        for gone in found {
+            self.remove(gone.address)?;
+        }
+        Ok(())
+    }
+
+    /// What goes with these objects, in the order in which it is removed.
+    fn collect_all(&self, targets: &[ObjectAddress]) -> Result<Vec<Gone>> {
+        let mut c = Collector { stack: Vec::new(), found: Vec::new(), targets };
         for a in targets {
-            let whole = self.owner_of_part(*a)?;
-            if let Some(whole) = whole
-                && !targets.contains(&whole)
-            {
-                let what = self.describe(*a)?;
-                let of = self.describe(whole)?;
+            self.collect(*a, why::NAMED, &mut c)?;
+        }
+        Ok(c.found)
+    }
+
+    /// Objects that this one is a part of.
+    fn wholes_of(&self, a: ObjectAddress) -> Result<Vec<(ObjectAddress, DependKind)>> {
+        let mut all = Vec::new();
+        for d in depend::dependencies_of(self.rows, a)? {
+            let internal = matches!(d.kind, DependKind::Internal | DependKind::Extension);
+            if d.depender.sub == a.sub && internal {
+                all.push((d.referenced, d.kind));
+            }
+        }
+        Ok(all)
+    }
+
+    /// Finds what has to go before an object. Dependents are looked at newest first and come
+    /// before what they need.
+    fn collect(&self, a: ObjectAddress, flags: u8, c: &mut Collector<'_>) -> Result<()> {
+        base::stack::check()?;
+        let whole = ObjectAddress { sub: 0, ..a };
+        if let Some(on) = c.stack.iter_mut().find(|(o, _)| *o == a || *o == whole) {
+            if on.0 == a {
+                on.1 |= flags;
+            }
+            return Ok(());
+        }
+        if let Some(gone) = c.found.iter_mut().find(|g| g.address == a) {
+            gone.why |= flags;
+            return Ok(());
+        }
+        if a.sub != 0 && c.found.iter().any(|g| g.address == whole) {
+            return Ok(());
+        }
+        for (owner, _) in self.wholes_of(a)? {
+            if c.stack.is_empty() {
+                if c.targets.contains(&owner) {
+                    return Ok(());
+                }
+                let what = self.describe(a)?;
+                let of = self.describe(owner)?;
                 return Err(err!(
                     DEPENDENT_OBJECTS_STILL_EXIST,
                     "cannot drop {what} because {of} requires it"
                 )
                 .hint(format!("You can drop {of} instead.")));
             }
-            self.collect(*a, Why::Named, &mut all)?;
-        }
-        self.report(&all, cascade)?;
-        // Last found, first dropped: dependents go before what they need.
-        for (a, _) in all.iter().rev() {
-            self.remove(*a)?;
-        }
-        Ok(())
-    }
-
-    /// The object that this one is an internal part of.
-    fn owner_of_part(&self, a: ObjectAddress) -> Result<Option<ObjectAddress>> {
-        if a.sub != 0 {
-            return Ok(None);
-        }
-        for d in depend::dependencies_of(self.rows, a)? {
-            if d.depender.sub == 0 && d.kind == DependKind::Internal {
-                return Ok(Some(d.referenced));
-            }
-        }
-        Ok(None)
-    }
-
-    fn collect(
-        &self,
-        a: ObjectAddress,
-        why: Why,
-        all: &mut Vec<(ObjectAddress, Why)>,
-    ) -> Result<()> {
-        if let Some(found) = all.iter_mut().find(|(o, _)| *o == a) {
-            // Reached in another way too: a part is never in the way.
-            if matches!(found.1, Why::Needs(_)) && !matches!(why, Why::Needs(_)) {
-                found.1 = why;
-            }
-            return Ok(());
-        }
-        // A column goes with its whole table.
-        let whole = ObjectAddress { sub: 0, ..a };
-        if a.sub != 0 && all.iter().any(|(o, _)| *o == whole) {
-            return Ok(());
-        }
-        all.push((a, why));
-        for d in depend::dependents_of(self.rows, a)? {
-            let dependent = d.depender;
-            if dependent.object == a.object && dependent.class == a.class {
+            let whole = ObjectAddress { sub: 0, ..owner };
+            if c.stack.iter().any(|(o, _)| *o == owner || *o == whole)
+                || c.found.iter().any(|g| g.address == owner || g.address == whole)
+            {
                 continue;
             }
-            let next = match d.kind {
+            // What is a part of something else takes that with it.
+            let through = flags & !(why::NAMED | why::PART) | why::WHOLE;
+            self.collect(owner, through, c)?;
+            return Ok(());
+        }
+        let mut dependents: Vec<(ObjectAddress, u8)> = Vec::new();
+        for d in depend::dependents_of(self.rows, a)? {
+            let other = d.depender;
+            if other.object == a.object && other.class == a.class && a.sub == 0 {
+                continue;
+            }
+            let kind = match d.kind {
+                DependKind::Normal => why::NORMAL,
+                DependKind::Extension => why::PART,
                 DependKind::Auto
                 | DependKind::Internal
                 | DependKind::PartitionPrimary
-                | DependKind::PartitionSecondary => Why::Part,
-                DependKind::Normal | DependKind::Extension => Why::Needs(a),
+                | DependKind::PartitionSecondary => why::PART,
             };
-            // What is a part of something else takes that with it.
-            let target = match next {
-                Why::Needs(_) => self.owner_of_part(dependent)?.unwrap_or(dependent),
-                _ => dependent,
-            };
-            self.collect(target, next, all)?;
+            match dependents.iter_mut().find(|(o, _)| *o == other) {
+                Some(seen) => seen.1 |= kind,
+                None => dependents.push((other, kind)),
+            }
         }
+        dependents.sort_by_key(|(o, _)| (std::cmp::Reverse(o.object), o.class, o.sub));
+        c.stack.push((a, flags));
+        for (other, kind) in dependents {
+            self.collect(other, kind, c)?;
+        }
+        let (_, flags) = c.stack.pop().unwrap_or((a, flags));
+        let through = c.stack.last().map(|(o, _)| *o);
+        // Columns that were found alone are covered by their whole relation.
+        for gone in c.found.iter_mut() {
+            let g = gone.address;
+            if a.sub == 0 && g.sub != 0 && g.class == a.class && g.object == a.object {
+                gone.why |= why::COLUMN;
+            }
+        }
+        c.found.push(Gone { address: a, why: flags, through });
         Ok(())
     }
 
-    fn report(&self, all: &[(ObjectAddress, Why)], cascade: bool) -> Result<()> {
+    fn report(&self, found: &[Gone], targets: &[ObjectAddress], cascade: bool) -> Result<()> {
         let mut lines = Vec::new();
-        for (a, why) in all {
-            let Why::Needs(on) = why else { continue };
-            lines.push(match cascade {
-                true => format!("drop cascades to {}", self.describe(*a)?),
-                false => format!("{} depends on {}", self.describe(*a)?, self.describe(*on)?),
+        for gone in found.iter().rev() {
+            if gone.why & (why::NAMED | why::COLUMN | why::PART) != 0 {
+                continue;
+            }
+            let what = self.describe(gone.address)?;
+            lines.push(match (cascade, gone.through) {
+                (false, Some(on)) => format!("{what} depends on {}", self.describe(on)?),
+                _ => format!("drop cascades to {what}"),
             });
         }
         if lines.is_empty() {
             return Ok(());
         }
+        let count = lines.len();
+        if count > MAX_SHOWN {
+            lines.truncate(MAX_SHOWN);
+            let more = count - MAX_SHOWN;
+            let s = if more == 1 { "" } else { "s" };
+            lines.push(format!("and {more} other object{s} (see server log for list)"));
+        }
         if cascade {
-            let notice = match lines.len() {
+            let notice = match count {
                 1 => Error::notice(lines.remove(0)),
                 n => Error::notice(format!("drop cascades to {n} other objects"))
                     .detail(lines.join("\n")),
@@ -163,9 +243,7 @@ impl Ddl<'_> {
             self.notice(notice);
             return Ok(());
         }
-        let named: Vec<&ObjectAddress> =
-            all.iter().filter(|(_, w)| *w == Why::Named).map(|(a, _)| a).collect();
-        let text = match named[..] {
+        let text = match targets {
             [one] => {
                 format!("cannot drop {} because other objects depend on it", self.describe(*one)?)
             }
@@ -174,6 +252,40 @@ impl Ddl<'_> {
         Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, text)
             .detail(lines.join("\n"))
             .hint("Use DROP ... CASCADE to drop the dependent objects too."))
+    }
+
+    /// ON COMMIT of a new relation.
+    pub fn on_commit(
+        &self,
+        table: Oid,
+        action: ast::OnCommit,
+        persistence: Persistence,
+    ) -> Result<()> {
+        if action == ast::OnCommit::Unspecified {
+            return Ok(());
+        }
+        if persistence != Persistence::Temp {
+            bail!(INVALID_TABLE_DEFINITION, "ON COMMIT can only be used on temporary tables");
+        }
+        match action {
+            ast::OnCommit::DeleteRows => self.env.core.on_commit.lock().push((table, false)),
+            ast::OnCommit::Drop => self.env.core.on_commit.lock().push((table, true)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Does what was asked for at commit, with tables that are still there.
+    pub fn on_commit_actions(&self, all: &[(Oid, bool)]) -> Result<()> {
+        let mut dropped = Vec::new();
+        for (table, drop) in all {
+            let Some(rel) = self.view.find_relation(*table)? else { continue };
+            match drop {
+                true => dropped.push(ObjectAddress::relation(rel.oid)),
+                false => self.new_files(&rel)?,
+            }
+        }
+        self.drop_quietly(&dropped)
     }
 
     fn delete_all(&self, index: Oid, key: &[Datum]) -> Result<Vec<SysRow>> {

@@ -11,11 +11,13 @@ pub mod foreign_key;
 pub mod index;
 pub mod key;
 pub mod name;
+pub mod references;
 pub mod relation;
 pub mod schema;
 pub mod sequence;
 pub mod table;
 pub mod type_name;
+pub mod view;
 
 use crate::session::StatementEnv;
 use crate::settings::SessionSettings;

@@ -48,7 +48,7 @@ impl Ddl<'_> {
         {
             bail!(UNDEFINED_OBJECT, "access method \"{am}\" does not exist");
         }
-        let (namespace, persistence) = self.table_place(stmt)?;
+        let (namespace, persistence) = self.relation_place(&stmt.rel, stmt.persistence)?;
         if self.view.relation_oid_in(namespace, &stmt.rel.name)?.is_some() {
             let text = format!("relation \"{}\" already exists", stmt.rel.name);
             if !stmt.if_not_exists {
@@ -75,16 +75,19 @@ impl Ddl<'_> {
             is_partition: false,
         })?;
         self.create_toast_if_needed(oid)?;
+        self.on_commit(oid, stmt.on_commit, persistence)?;
         self.finish_table(oid, later)
     }
 
     /// The schema and the persistence: a temporary table is in the session's own schema.
-    fn table_place(&self, stmt: &CreateTableStmt) -> Result<(Oid, Persistence)> {
+    pub fn relation_place(
+        &self,
+        rel: &ast::RelName,
+        persistence: ast::Persistence,
+    ) -> Result<(Oid, Persistence)> {
         let own = self.view.context().temp_namespace;
-        if stmt.persistence == ast::Persistence::Temporary
-            || stmt.rel.schema.as_deref() == Some("pg_temp")
-        {
-            if stmt.rel.schema.as_deref().is_some_and(|s| s != "pg_temp") {
+        if persistence == ast::Persistence::Temporary || rel.schema.as_deref() == Some("pg_temp") {
+            if rel.schema.as_deref().is_some_and(|s| s != "pg_temp") {
                 bail!(
                     INVALID_TABLE_DEFINITION,
                     "cannot create temporary relation in non-temporary schema"
@@ -95,8 +98,8 @@ impl Ddl<'_> {
             };
             return Ok((own, Persistence::Temp));
         }
-        let namespace = self.relation_namespace(&stmt.rel).map_err(|e| e.at(stmt.rel.pos))?;
-        let persistence = match stmt.persistence {
+        let namespace = self.relation_namespace(rel).map_err(|e| e.at(rel.pos))?;
+        let persistence = match persistence {
             ast::Persistence::Unlogged => Persistence::Unlogged,
             _ if Some(namespace) == own => Persistence::Temp,
             _ => Persistence::Permanent,
@@ -435,6 +438,19 @@ pub fn storage_letter(word: &str) -> Result<Option<u8>> {
         "default" => return Ok(None),
         _ => bail!(INVALID_PARAMETER_VALUE, "invalid storage type \"{word}\""),
     }))
+}
+
+/// What a Boolean option's text means.
+pub fn bool_text(text: &str) -> Option<bool> {
+    let text = text.to_ascii_lowercase();
+    let begins = |word: &str, least: usize| text.len() >= least && word.starts_with(&*text);
+    match () {
+        () if text == "1" || begins("true", 1) || begins("yes", 1) || text == "on" => Some(true),
+        () if text == "0" || begins("false", 1) || begins("no", 1) || begins("off", 2) => {
+            Some(false)
+        }
+        () => None,
+    }
 }
 
 /// Storage options as `name=value`.

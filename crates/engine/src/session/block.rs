@@ -193,7 +193,7 @@ impl Session {
         while txn.depth() > 0 {
             self.commit_sub(&txn)?;
         }
-        if let Err(e) = self.fire_deferred() {
+        if let Err(e) = self.fire_deferred().and_then(|()| self.on_commit_actions()) {
             let _ = self.rollback_all();
             return Err(e);
         }
@@ -234,6 +234,17 @@ impl Session {
                 Err(e)
             }
         }
+    }
+
+    /// ON COMMIT of temporary tables.
+    fn on_commit_actions(&mut self) -> Result<()> {
+        let all = self.core.on_commit.lock().clone();
+        if all.is_empty() {
+            return Ok(());
+        }
+        self.with_ddl("", |ddl| ddl.on_commit_actions(&all))?;
+        self.core.on_commit.lock().retain(|a| !a.1);
+        Ok(())
     }
 
     /// Rolls the open transaction back, but the block stays.

@@ -70,6 +70,8 @@ pub struct SessionCore {
     pub changes: crate::autovacuum::PendingChanges,
     /// Foreign keys to be looked at.
     pub foreign_keys: crate::ri::ForeignKeys,
+    /// Temporary tables that are emptied (`false`) or dropped (`true`) at commit.
+    pub on_commit: Mutex<Vec<(Oid, bool)>>,
     txn: Mutex<Option<Arc<Txn>>>,
     users: Mutex<Users>,
     notices: Mutex<Vec<Error>>,
@@ -108,6 +110,7 @@ impl SessionCore {
             txn: Mutex::new(None),
             users: Mutex::new(users),
             notices: Mutex::default(),
+            on_commit: Mutex::new(Vec::new()),
             temp_namespace: Mutex::new(None),
             context: Mutex::new(None),
         })

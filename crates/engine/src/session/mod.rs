@@ -235,6 +235,9 @@ impl Drop for Session {
     /// What is open is rolled back; errors have nobody to go to.
     fn drop(&mut self) {
         let _ = self.rollback_all();
+        if self.core.temp_namespace().is_some() {
+            let _ = self.drop_temporary_at_end();
+        }
         let core = &self.core;
         core.changes.hand_on(core.state.oid, &core.database.changes, i64::MAX);
         core.backend.unlock_all_advisory();

@@ -144,7 +144,7 @@ impl Session {
     }
 
     /// Takes the locks of all tables that a query names.
-    fn lock_relations(&self, query: &Query) -> Result<()> {
+    pub(crate) fn lock_relations(&self, query: &Query) -> Result<()> {
         for rte in &query.rtable {
             match &rte.kind {
                 RteKind::Relation { relid, lock_mode, .. } => {

@@ -3,7 +3,7 @@
 use super::Session;
 use crate::sink::Sink;
 use base::{Error, Result};
-use parser::ast::{RawStmt, Stmt};
+use parser::ast::{RawStmt, SelectBody, SelectStmt, Stmt};
 
 impl Session {
     /// Runs a query string. The error of the statement that failed is returned after the
@@ -75,10 +75,20 @@ impl Session {
 
 /// True for statements that are planned.
 pub(crate) fn is_query(stmt: &Stmt) -> bool {
-    matches!(
-        stmt,
-        Stmt::Select(_) | Stmt::Insert(_) | Stmt::Update(_) | Stmt::Delete(_) | Stmt::Merge(_)
-    )
+    match stmt {
+        Stmt::Select(s) => !has_into(s),
+        Stmt::Insert(_) | Stmt::Update(_) | Stmt::Delete(_) | Stmt::Merge(_) => true,
+        _ => false,
+    }
+}
+
+/// SELECT INTO makes a table.
+fn has_into(stmt: &SelectStmt) -> bool {
+    match &stmt.body {
+        SelectBody::Select(core) => core.into.is_some(),
+        SelectBody::SetOp(op) => has_into(&op.left),
+        SelectBody::Values(_) => false,
+    }
 }
 
 /// The error of a feature that is not there yet, from a statement's kind.

@@ -85,6 +85,9 @@ impl Session {
             Stmt::Unlisten(_) => "UNLISTEN",
             Stmt::Close(name) => self.close_cursor(name.as_deref())?,
             Stmt::SetConstraints(s) => self.set_constraints(s)?,
+            Stmt::CreateTableAs(c) => return self.create_table_as(c, params, text),
+            Stmt::Select(s) => return self.select_into(s, text),
+            Stmt::RefreshMatView(r) => self.refresh_matview(r, text)?,
             _ => return self.definition(stmt, text),
         };
         Ok(tag.to_string())
@@ -94,6 +97,15 @@ impl Session {
     fn definition(&mut self, stmt: &RawStmt, text: &str) -> Result<String> {
         self.prevent_in_read_only_definition(&stmt.stmt)?;
         self.prepare_temp(&stmt.stmt)?;
+        self.with_ddl(text, |ddl| run_definition(ddl, &stmt.stmt))
+    }
+
+    /// Lends what definitions work with, and hands on their notices.
+    pub(crate) fn with_ddl<T>(
+        &mut self,
+        text: &str,
+        f: impl FnOnce(&Ddl<'_>) -> Result<T>,
+    ) -> Result<T> {
         let settings = self.settings();
         let notices = RefCell::new(Vec::new());
         let result = {
@@ -107,7 +119,7 @@ impl Session {
                 notices: &notices,
                 text,
             };
-            run_definition(&ddl, &stmt.stmt)
+            f(&ddl)
         };
         for notice in notices.into_inner() {
             self.core.notice(notice);
@@ -120,6 +132,7 @@ impl Session {
             Stmt::CreateTable(_) => "CREATE TABLE",
             Stmt::CreateIndex(_) => "CREATE INDEX",
             Stmt::CreateSequence(_) => "CREATE SEQUENCE",
+            Stmt::CreateView(_) => "CREATE VIEW",
             Stmt::CreateSchema(_) => "CREATE SCHEMA",
             Stmt::AlterTable(_) => "ALTER TABLE",
             Stmt::Truncate(_) => "TRUNCATE TABLE",
@@ -132,37 +145,41 @@ impl Session {
 
     /// Makes the session's temporary schema, if the statement needs it.
     fn prepare_temp(&mut self, stmt: &Stmt) -> Result<()> {
-        use parser::ast::Persistence::Temporary;
-        let temp = |schema: &Option<String>| schema.as_deref() == Some("pg_temp");
-        let needs = match stmt {
-            Stmt::CreateTable(c) => c.persistence == Temporary || temp(&c.rel.schema),
-            Stmt::CreateSequence(c) => c.persistence == Temporary || temp(&c.rel.schema),
-            Stmt::CreateView(c) => c.persistence == Temporary || temp(&c.rel.schema),
-            _ => false,
-        };
-        if !needs || self.core.temp_namespace().is_some() {
+        match stmt {
+            Stmt::CreateTable(c) => self.prepare_temp_for(&c.rel, c.persistence),
+            Stmt::CreateSequence(c) => self.prepare_temp_for(&c.rel, c.persistence),
+            Stmt::CreateView(c) => self.prepare_temp_for(&c.rel, c.persistence),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes the session's temporary schema, if a relation goes there.
+    pub(crate) fn prepare_temp_for(
+        &mut self,
+        rel: &parser::ast::RelName,
+        persistence: parser::ast::Persistence,
+    ) -> Result<()> {
+        let temp = persistence == parser::ast::Persistence::Temporary
+            || rel.schema.as_deref() == Some("pg_temp");
+        if !temp {
+            return Ok(());
+        }
+        let view = self.core.view()?;
+        if let Some(oid) = self.core.temp_namespace()
+            && view.find_namespace(oid)?.is_some()
+        {
             return Ok(());
         }
         let name = format!("pg_temp_{}", self.core.backend.id().0);
-        let view = self.core.view()?;
-        if view.namespace_named(&name)?.is_some() {
-            // What a session before left there is of no use to anybody.
-            return Err(Error::unsupported("temporary objects after a crash"));
-        }
-        let settings = self.settings();
-        let notices = RefCell::new(Vec::new());
-        let oid: Oid = {
-            let env = self.env()?;
-            let ddl = Ddl {
-                rows: &*self.core.store,
-                view,
-                env: &env,
-                storage: self,
-                settings: &settings,
-                notices: &notices,
-                text: "",
-            };
-            ddl.insert_namespace(&name, catalog::oids::SUPERUSER)?
+        let oid = match view.namespace_named(&name)? {
+            Some(left) => {
+                // What a session before left there is of no use to anybody.
+                self.with_ddl("", |ddl| ddl.empty_schema(left.oid))?;
+                left.oid
+            }
+            None => {
+                self.with_ddl("", |ddl| ddl.insert_namespace(&name, catalog::oids::SUPERUSER))?
+            }
         };
         self.core.set_temp_namespace(Some(oid));
         Ok(())
@@ -214,6 +231,7 @@ impl Session {
                 self.core.settings.lock().reset_all();
                 self.core.backend.unlock_all_advisory();
                 *self.core.sequences.lock() = Default::default();
+                self.drop_temporary()?;
                 Ok("DISCARD ALL")
             }
             DiscardTarget::Plans => {
@@ -226,11 +244,28 @@ impl Session {
                 *self.core.sequences.lock() = Default::default();
                 Ok("DISCARD SEQUENCES")
             }
-            DiscardTarget::Temp => match self.core.temp_namespace() {
-                None => Ok("DISCARD TEMP"),
-                Some(_) => Err(Error::unsupported("DISCARD TEMP")),
-            },
+            DiscardTarget::Temp => {
+                self.drop_temporary()?;
+                Ok("DISCARD TEMP")
+            }
         }
+    }
+
+    /// Drops all objects in the session's temporary schema.
+    pub(crate) fn drop_temporary(&mut self) -> Result<()> {
+        let Some(oid) = self.core.temp_namespace() else { return Ok(()) };
+        if self.core.view()?.find_namespace(oid)?.is_none() {
+            return Ok(());
+        }
+        self.with_ddl("", |ddl| ddl.empty_schema(oid))
+    }
+
+    /// [`Session::drop_temporary`] in a transaction of its own.
+    pub(super) fn drop_temporary_at_end(&mut self) -> Result<()> {
+        self.core.on_commit.lock().clear();
+        self.ensure_transaction()?;
+        self.drop_temporary()?;
+        self.commit_transaction()
     }
 
     fn close_cursor(&mut self, name: Option<&str>) -> Result<&'static str> {
@@ -266,6 +301,10 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
         Stmt::CreateSequence(c) => {
             ddl.create_sequence(c)?;
             "CREATE SEQUENCE"
+        }
+        Stmt::CreateView(c) => {
+            ddl.create_view(c)?;
+            "CREATE VIEW"
         }
         Stmt::CreateSchema(c) => {
             if !c.elements.is_empty() {

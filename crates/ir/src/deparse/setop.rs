@@ -41,7 +41,7 @@ impl<'a> Printer<'a> {
             self.put("(");
         }
         self.clause("", step, 0, 0);
-        self.set_operand(&op.right, query, show_names);
+        self.set_operand(&op.right, query, false);
         self.indent -= step;
         if paren {
             self.clause(")", 0, 0, 0);

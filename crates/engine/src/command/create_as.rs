@@ -1,0 +1,336 @@
+//! CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW and REFRESH: relations filled by a query.
+
+use crate::Session;
+use crate::ddl::Ddl;
+use crate::ddl::index::with_code;
+use crate::ddl::relation::NewRelation;
+use crate::ddl::table::reloptions;
+use crate::session::RunParts;
+use base::{Error, Oid, Result, SqlState, bail, err};
+use catalog::{RelKind, oids};
+use executor::{BulkInsert, BulkOptions, Execution};
+use ir::Query;
+use parser::ast::{
+    self, CreateTableAsStmt, IntoClause, LockMode, RefreshMatViewStmt, SelectStmt, Stmt,
+};
+use std::sync::Arc;
+use types::{BATCH_ROWS, Datum};
+
+impl Session {
+    /// SELECT INTO; gives the command tag.
+    pub(crate) fn select_into(&mut self, stmt: &SelectStmt, text: &str) -> Result<String> {
+        let Some((into, query)) = analyze::select_into(stmt) else {
+            return Err(Error::internal("SELECT without INTO"));
+        };
+        let stmt = CreateTableAsStmt {
+            into,
+            matview: false,
+            if_not_exists: false,
+            query: Stmt::Select(Box::new(query)),
+        };
+        self.create_table_as(&stmt, &[], text)
+    }
+
+    /// CREATE TABLE AS and CREATE MATERIALIZED VIEW; gives the command tag.
+    pub(crate) fn create_table_as(
+        &mut self,
+        stmt: &CreateTableAsStmt,
+        params: &[Datum],
+        text: &str,
+    ) -> Result<String> {
+        let what = if stmt.matview { "CREATE MATERIALIZED VIEW" } else { "CREATE TABLE AS" };
+        self.prevent_in_read_only(what)?;
+        self.prepare_temp_for(&stmt.into.rel, stmt.into.persistence)?;
+        let (analysed, params) = self.source_query(stmt, params)?;
+        let made = self.with_ddl(text, |ddl| match stmt.matview {
+            true => ddl.create_matview(stmt, &analysed),
+            false => ddl.create_table_for(stmt, &analysed),
+        })?;
+        let Some(table) = made else { return Ok(what.to_string()) };
+        self.core.txn()?.increment_command()?;
+        if stmt.into.no_data {
+            return Ok(what.to_string());
+        }
+        let count = self.fill(table, analysed, params)?;
+        self.after_query()?;
+        Ok(format!("SELECT {count}"))
+    }
+
+    /// The query as it was analysed, not rewritten, and its parameters.
+    fn source_query(
+        &self,
+        stmt: &CreateTableAsStmt,
+        params: &[Datum],
+    ) -> Result<(Query, Arc<[Datum]>)> {
+        let env = self.env()?;
+        if let Stmt::Execute(e) = &stmt.query {
+            let Some(prepared) = self.prepared.get(&e.name).cloned() else {
+                bail!(
+                    INVALID_SQL_STATEMENT_NAME,
+                    "prepared statement \"{}\" does not exist",
+                    e.name
+                );
+            };
+            let analysed = prepared.analysed.lock().clone();
+            let Some(query) = analysed.queries.first().cloned() else {
+                bail!(WRONG_OBJECT_TYPE, "prepared statement is not a SELECT");
+            };
+            if query.command != ir::CmdType::Select {
+                bail!(WRONG_OBJECT_TYPE, "prepared statement is not a SELECT");
+            }
+            let mut values = Vec::new();
+            for (i, e) in e.params.iter().enumerate() {
+                let Some(ty) = analysed.params.get(i) else { break };
+                let cx = crate::analysis::env(&env);
+                let expr = analyze::execute_argument(&cx, e, i + 1, *ty)?;
+                values.push(self.evaluate(&env, expr, Arc::new([]))?);
+            }
+            if e.params.len() != analysed.params.len() {
+                return Err(err!(
+                    SYNTAX_ERROR,
+                    "wrong number of parameters for prepared statement \"{}\"",
+                    e.name
+                )
+                .detail(format!(
+                    "Expected {} parameters but got {}.",
+                    analysed.params.len(),
+                    e.params.len()
+                )));
+            }
+            return Ok((query, values.into()));
+        }
+        let cx = crate::analysis::env(&env);
+        let mut types = Vec::new();
+        let kind = match params.is_empty() {
+            true => analyze::Params::None,
+            false => analyze::Params::Infer(&mut types),
+        };
+        let query = analyze::analyze_stmt(&cx, &stmt.query, kind)?;
+        Ok((query, params.into()))
+    }
+
+    /// Runs a query that is not rewritten yet and puts its rows into a table; gives their number.
+    pub(crate) fn fill(&mut self, table: Oid, query: Query, params: Arc<[Datum]>) -> Result<u64> {
+        let env = self.env()?;
+        let cx = crate::analysis::env(&env);
+        let mut queries = analyze::rewrite(&cx, query)?;
+        let (Some(query), true) = (queries.pop(), queries.is_empty()) else {
+            return Err(Error::unsupported("filling a table from several queries"));
+        };
+        self.lock_relations(&query)?;
+        let custom = (!params.is_empty()).then_some(&params[..]);
+        let plan = self.plan(&env, query, custom, 0.0)?;
+        let compiled = self.compile(&env, plan)?;
+        let keep: Vec<usize> = {
+            let target = &compiled.plan().plan.target;
+            (0..target.len()).filter(|i| !target[*i].junk).collect()
+        };
+        let snapshot = Arc::new(self.core.txn()?.snapshot());
+        let mut run = Execution::new(compiled, params, snapshot.clone());
+        let parts = RunParts::new(self)?;
+        let rel = env.view.relation(table)?;
+        let storage = self.core.database.storage();
+        let options = BulkOptions::default();
+        let mut bulk = BulkInsert::new(&env.view, storage, &rel, snapshot, options)?;
+        let mut rows: Vec<Datum> = Vec::new();
+        let mut count = 0;
+        while let Some(batch) = run.next_batch(parts.cx(&env), 0)? {
+            for i in batch.positions() {
+                rows.extend(keep.iter().map(|c| batch.columns[*c].get(i)));
+                count += 1;
+                if rows.len() >= BATCH_ROWS * keep.len().max(1) {
+                    store(&mut bulk, &parts, &env, &rows)?;
+                    rows.clear();
+                }
+            }
+            if keep.is_empty() {
+                // A table without columns still has rows.
+                let nothing = vec![Datum::Null; batch.positions().count()];
+                store(&mut bulk, &parts, &env, &nothing)?;
+            }
+            self.check_interrupts()?;
+        }
+        if !rows.is_empty() {
+            store(&mut bulk, &parts, &env, &rows)?;
+        }
+        drop(env);
+        self.core.changes.count(table, count, 0);
+        Ok(count)
+    }
+
+    /// REFRESH MATERIALIZED VIEW.
+    pub(crate) fn refresh_matview(
+        &mut self,
+        stmt: &RefreshMatViewStmt,
+        text: &str,
+    ) -> Result<&'static str> {
+        self.prevent_in_read_only("REFRESH MATERIALIZED VIEW")?;
+        let (oid, query) = self.with_ddl(text, |ddl| ddl.prepare_refresh(stmt))?;
+        self.core.txn()?.increment_command()?;
+        if !stmt.no_data {
+            self.fill(oid, query, Arc::new([]))?;
+        }
+        self.with_ddl(text, |ddl| ddl.rebuild_indexes(oid))?;
+        self.after_query()?;
+        Ok("REFRESH MATERIALIZED VIEW")
+    }
+}
+
+fn store(
+    bulk: &mut BulkInsert,
+    parts: &RunParts,
+    env: &crate::StatementEnv<'_>,
+    rows: &[Datum],
+) -> Result<()> {
+    bulk.store(parts.cx(env), rows).map_err(|(e, _)| e)
+}
+
+impl Ddl<'_> {
+    /// Makes the table of CREATE TABLE AS; none if there is one and IF NOT EXISTS.
+    fn create_table_for(&self, stmt: &CreateTableAsStmt, query: &Query) -> Result<Option<Oid>> {
+        self.create_filled(stmt, query, RelKind::Table)
+    }
+
+    fn create_matview(&self, stmt: &CreateTableAsStmt, query: &Query) -> Result<Option<Oid>> {
+        if stmt.into.persistence == ast::Persistence::Unlogged {
+            bail!(FEATURE_NOT_SUPPORTED, "materialized views cannot be unlogged");
+        }
+        if query.has_modifying_cte {
+            bail!(
+                FEATURE_NOT_SUPPORTED,
+                "materialized views must not use data-modifying statements in WITH"
+            );
+        }
+        if self.uses_temp(query)? {
+            bail!(
+                FEATURE_NOT_SUPPORTED,
+                "materialized views must not use temporary tables or views"
+            );
+        }
+        let mut stored = query.clone();
+        analyze::clear_places(&mut stored);
+        let Some(oid) = self.create_filled(stmt, query, RelKind::MatView)? else {
+            return Ok(None);
+        };
+        self.store_view_rule(oid, &stored)?;
+        if stmt.into.no_data {
+            self.set_populated(oid, false)?;
+        }
+        Ok(Some(oid))
+    }
+
+    fn set_populated(&self, oid: Oid, populated: bool) -> Result<()> {
+        let mut class = self.class_row(oid)?;
+        if class.bool("relispopulated")? != populated {
+            class.set_bool("relispopulated", populated)?;
+            self.rows.update(class)?;
+        }
+        Ok(())
+    }
+
+    fn create_filled(
+        &self,
+        stmt: &CreateTableAsStmt,
+        query: &Query,
+        kind: RelKind,
+    ) -> Result<Option<Oid>> {
+        let into: &IntoClause = &stmt.into;
+        let (namespace, persistence) = self.relation_place(&into.rel, into.persistence)?;
+        if self.view.relation_oid_in(namespace, &into.rel.name)?.is_some() {
+            let text = format!("relation \"{}\" already exists", into.rel.name);
+            if !stmt.if_not_exists {
+                return Err(Error::new(SqlState::DUPLICATE_TABLE, text));
+            }
+            let e = Error::notice(format!("{text}, skipping"));
+            self.notice(with_code(e, SqlState::DUPLICATE_TABLE));
+            return Ok(None);
+        }
+        if let Some(am) = into.access_method.as_ref().filter(|am| *am != "heap") {
+            bail!(UNDEFINED_OBJECT, "access method \"{am}\" does not exist");
+        }
+        let columns = self.query_columns(query, &into.columns, "", true)?;
+        let oid = self.create_relation(NewRelation {
+            oid: None,
+            name: &into.rel.name,
+            namespace,
+            kind,
+            persistence,
+            owner: self.user(),
+            am: oids::HEAP_AM,
+            tablespace: self.tablespace(into.tablespace.as_deref())?,
+            columns: &columns,
+            options: reloptions(&into.options)?,
+            of_type: Oid::INVALID,
+            is_partition: false,
+        })?;
+        self.create_toast_if_needed(oid)?;
+        self.on_commit(oid, into.on_commit, persistence)?;
+        Ok(Some(oid))
+    }
+
+    /// Checks a REFRESH and empties the view; gives it and its query.
+    fn prepare_refresh(&self, stmt: &RefreshMatViewStmt) -> Result<(Oid, Query)> {
+        let found = self
+            .view
+            .require_relation(stmt.rel.schema.as_deref(), &stmt.rel.name)
+            .map_err(|e| e.at(stmt.rel.pos))?;
+        let mode = match stmt.concurrently {
+            true => LockMode::Exclusive,
+            false => LockMode::AccessExclusive,
+        };
+        self.storage.lock(found.oid, mode)?;
+        let rel = self.view.relation(found.oid)?;
+        if rel.kind != RelKind::MatView {
+            bail!(FEATURE_NOT_SUPPORTED, "\"{}\" is not a materialized view", rel.name);
+        }
+        self.require_owner_of_relation(&rel)?;
+        if stmt.concurrently && !rel.is_populated {
+            bail!(
+                FEATURE_NOT_SUPPORTED,
+                "CONCURRENTLY cannot be used when the materialized view is not populated"
+            );
+        }
+        if stmt.concurrently && stmt.no_data {
+            bail!(
+                SYNTAX_ERROR,
+                "REFRESH options CONCURRENTLY and WITH NO DATA cannot be used together"
+            );
+        }
+        let usable = |i: &catalog::IndexDesc| {
+            i.is_unique && i.is_valid && i.exprs.is_none() && i.predicate.is_none()
+        };
+        if stmt.concurrently && !rel.indexes.iter().any(|i| usable(i)) {
+            let label = self.relation_label_full(&rel)?;
+            return Err(err!(
+                OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "cannot refresh materialized view \"{label}\" concurrently"
+            )
+            .hint(
+                "Create a unique index with no WHERE clause on one or more columns of the \
+                 materialized view.",
+            ));
+        }
+        let Some(text) = rel.view_query() else {
+            return Err(Error::internal("a materialized view without a query"));
+        };
+        let queries: Vec<Query> = crate::cook::from_text(text)?;
+        let Some(query) = queries.into_iter().next() else {
+            return Err(Error::internal("a materialized view without a query"));
+        };
+        self.new_files(&rel)?;
+        self.set_populated(rel.oid, !stmt.no_data)?;
+        Ok((rel.oid, query))
+    }
+
+    /// Nothing to do now: rows are entered into the indexes as they come.
+    fn rebuild_indexes(&self, _oid: Oid) -> Result<()> {
+        Ok(())
+    }
+
+    /// `schema.name`.
+    pub fn relation_label_full(&self, rel: &catalog::RelationDesc) -> Result<String> {
+        let schema = self.view.namespace(rel.namespace)?;
+        let quote = super::super::ddl::name::quote;
+        Ok(format!("{}.{}", quote(&schema.name), quote(&rel.name)))
+    }
+}

@@ -1,0 +1,236 @@
+//! What stored expressions and queries refer to, recorded as dependencies.
+
+use super::Ddl;
+use base::{Oid, Result};
+use catalog::depend::{self, DependKind, ObjectAddress};
+use catalog::oids;
+use ir::{Expr, Query, Rte, RteKind};
+use types::Datum;
+
+/// Gathers the objects that expressions name.
+struct References<'q> {
+    /// Range tables, outermost first.
+    scopes: Vec<&'q [Rte]>,
+    /// The relation that entry 1 means where there is no range table.
+    table: Oid,
+    found: Vec<ObjectAddress>,
+}
+
+impl<'q> References<'q> {
+    fn add(&mut self, class: Oid, object: Oid) {
+        self.add_address(ObjectAddress::new(class, object));
+    }
+
+    fn add_address(&mut self, a: ObjectAddress) {
+        if a.object.is_valid() && !self.found.contains(&a) {
+            self.found.push(a);
+        }
+    }
+
+    fn add_type(&mut self, ty: Oid) {
+        self.add(oids::PG_TYPE, ty);
+    }
+
+    fn add_collation(&mut self, collation: Oid) {
+        if collation != oids::DEFAULT_COLLATION {
+            self.add(oids::PG_COLLATION, collation);
+        }
+    }
+
+    fn query(&mut self, q: &'q Query) {
+        self.scopes.push(&q.rtable);
+        for rte in &q.rtable {
+            self.rte(rte);
+        }
+        for cte in &q.ctes {
+            self.query(&cte.query);
+        }
+        let sorts = q.sort_clause.iter().chain(&q.group_clause).chain(&q.distinct_clause);
+        for clause in sorts.chain(q.windows.iter().flat_map(|w| w.partition.iter().chain(&w.order)))
+        {
+            self.add(oids::PG_OPERATOR, clause.eq_op);
+            self.add(oids::PG_OPERATOR, clause.sort_op.unwrap_or_default());
+        }
+        if q.command != ir::CmdType::Select && q.result_relation > 0 {
+            self.modified_columns(q);
+        }
+        let skipped = join_exprs(q);
+        ir::walk::own_exprs(q, &mut |e| {
+            if !skipped.contains(&(e as *const Expr)) {
+                self.expr(e);
+            }
+        });
+        self.scopes.pop();
+    }
+
+    /// Columns that a statement in a rule writes.
+    fn modified_columns(&mut self, q: &Query) {
+        let RteKind::Relation { relid, .. } = q.rte(q.result_relation).kind else { return };
+        if matches!(q.command, ir::CmdType::Insert | ir::CmdType::Update) {
+            for t in q.target_list.iter().filter(|t| !t.junk) {
+                self.add_address(ObjectAddress::column(relid, t.resno));
+            }
+        }
+    }
+
+    fn rte(&mut self, rte: &'q Rte) {
+        match &rte.kind {
+            RteKind::Relation { relid, .. } => self.add(oids::PG_CLASS, *relid),
+            RteKind::Subquery { query, .. } => self.query(query),
+            RteKind::Function { functions, .. } => {
+                for f in functions {
+                    f.col_types.iter().for_each(|t| self.add_type(*t));
+                    f.col_collations.iter().for_each(|c| self.add_collation(*c));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A column: of a relation, or through a join of what it stands for.
+    fn column(&mut self, varno: u32, attno: i16, levels_up: u32) {
+        let Some(scope) = self.scopes.len().checked_sub(1 + levels_up as usize) else {
+            if self.table.is_valid() && attno > 0 {
+                self.add_address(ObjectAddress::column(self.table, attno));
+            }
+            return;
+        };
+        let rtable = self.scopes[scope];
+        let Some(rte) = rtable.get(varno as usize - 1) else { return };
+        match &rte.kind {
+            RteKind::Relation { relid, .. } if attno > 0 => {
+                self.add_address(ObjectAddress::column(*relid, attno));
+            }
+            RteKind::Join { alias_vars: exprs, .. } | RteKind::Group { exprs } if attno > 0 => {
+                let Some(e) = exprs.get(attno as usize - 1) else { return };
+                // The alias is meant at the level of the join.
+                let inner: Vec<&'q [Rte]> = self.scopes.drain(scope + 1..).collect();
+                self.expr(e);
+                self.scopes.extend(inner);
+            }
+            _ => {}
+        }
+    }
+
+    fn constant(&mut self, c: &ir::Const) {
+        self.add_type(c.ty);
+        self.add_collation(c.collation);
+        let Datum::U32(n) = c.value else { return };
+        let class = match c.ty {
+            oids::REGPROC | oids::REGPROCEDURE => oids::PG_PROC,
+            oids::REGOPER | oids::REGOPERATOR => oids::PG_OPERATOR,
+            oids::REGCLASS => oids::PG_CLASS,
+            oids::REGTYPE => oids::PG_TYPE,
+            oids::REGNAMESPACE => oids::PG_NAMESPACE,
+            _ => return,
+        };
+        self.add(class, Oid(n));
+    }
+
+    fn expr(&mut self, e: &'q Expr) {
+        match e {
+            Expr::Var(v) => self.column(v.varno, v.attno, v.levels_up),
+            Expr::Const(c) => self.constant(c),
+            Expr::Func(f) => self.add(oids::PG_PROC, f.func),
+            Expr::Op(o) => self.add(oids::PG_OPERATOR, o.op),
+            Expr::ScalarArrayOp(o) => self.add(oids::PG_OPERATOR, o.op),
+            Expr::Agg(a) => self.add(oids::PG_PROC, a.agg),
+            Expr::Window(w) => self.add(oids::PG_PROC, w.func),
+            Expr::Subscript(s) => self.add_type(s.result_type),
+            Expr::SubLink(s) => self.query(&s.query),
+            Expr::FieldSelect { arg, field, .. } => self.field(arg.ty(), *field),
+            Expr::Relabel { ty, collation, .. }
+            | Expr::CoerceViaIo { ty, collation, .. }
+            | Expr::ArrayCoerce { ty, collation, .. } => {
+                self.add_type(*ty);
+                self.add_collation(*collation);
+            }
+            Expr::CoerceToDomain { ty, .. } | Expr::ConvertRowtype { ty, .. } => {
+                self.add_type(*ty);
+            }
+            Expr::Collate { collation, .. } => self.add_collation(*collation),
+            Expr::Row(r) => self.add_type(r.ty),
+            Expr::RowCompare { ops, families, .. } => {
+                ops.iter().for_each(|o| self.add(oids::PG_OPERATOR, *o));
+                families.iter().for_each(|f| self.add(oids::PG_OPFAMILY, *f));
+            }
+            Expr::NextValue { sequence, .. } => self.add(oids::PG_CLASS, *sequence),
+            _ => {}
+        }
+        ir::walk::children(e, &mut |c| self.expr(c));
+    }
+
+    /// A field of a named composite type is a column of its relation; the caller knows which.
+    fn field(&mut self, ty: Oid, _field: i16) {
+        self.add_type(ty);
+    }
+
+    /// What to record: a column of a relation makes the whole relation redundant.
+    fn finish(self) -> Vec<ObjectAddress> {
+        let all = self.found;
+        let covered = |a: &ObjectAddress| {
+            a.sub == 0
+                && all.iter().any(|o| o.class == a.class && o.object == a.object && o.sub > 0)
+        };
+        let mut kept: Vec<ObjectAddress> = all.iter().filter(|a| !covered(a)).copied().collect();
+        kept.sort();
+        kept
+    }
+}
+
+/// Expressions that only say what names mean: they count where they are used.
+fn join_exprs(q: &Query) -> std::collections::HashSet<*const Expr> {
+    let mut all = std::collections::HashSet::new();
+    for rte in &q.rtable {
+        if let RteKind::Join { alias_vars: exprs, .. } | RteKind::Group { exprs } = &rte.kind {
+            all.extend(exprs.iter().map(|e| e as *const Expr));
+        }
+    }
+    all
+}
+
+/// The objects a query names.
+pub fn of_query(query: &Query) -> Vec<ObjectAddress> {
+    let mut r = References { scopes: Vec::new(), table: Oid::INVALID, found: Vec::new() };
+    r.query(query);
+    r.finish()
+}
+
+/// The objects an expression over one table (or none) names.
+pub fn of_expr(expr: &Expr, table: Oid) -> Vec<ObjectAddress> {
+    let mut r = References { scopes: Vec::new(), table, found: Vec::new() };
+    r.expr(expr);
+    r.finish()
+}
+
+impl Ddl<'_> {
+    /// Records what an expression over one table depends on: the table's columns as `own_kind`,
+    /// all else normally.
+    pub fn depend_expr_kind(
+        &self,
+        own: ObjectAddress,
+        expr: &Expr,
+        table: Oid,
+        own_kind: DependKind,
+    ) -> Result<()> {
+        for found in of_expr(expr, table) {
+            let same = table.is_valid() && found.class == oids::PG_CLASS && found.object == table;
+            let kind = if same { own_kind } else { DependKind::Normal };
+            depend::record(self.rows, own, found, kind)?;
+        }
+        Ok(())
+    }
+
+    /// Records what an expression over one table depends on.
+    pub fn depend_expr(&self, own: ObjectAddress, expr: &Expr, table: Oid) -> Result<()> {
+        self.depend_expr_kind(own, expr, table, DependKind::Normal)
+    }
+
+    /// Records what a stored query depends on.
+    pub fn depend_query(&self, own: ObjectAddress, query: &Query) -> Result<()> {
+        for found in of_query(query) {
+            depend::record(self.rows, own, found, DependKind::Normal)?;
+        }
+        Ok(())
+    }
+}
