@@ -3,7 +3,7 @@
 
 use crate::compile::CompiledStmt;
 use crate::node::index_scan::IndexScanSpec;
-use crate::run::ExecCtx;
+use access::Storage;
 use access::heap::{Found, Viewer};
 use access::index::ScanOptions;
 use base::Result;
@@ -47,14 +47,13 @@ impl PointQuery {
     /// Puts the row into `row`, if there is one.
     pub fn run(
         &self,
-        cx: &ExecCtx<'_>,
+        storage: &Arc<Storage>,
         params: &[Datum],
         snapshot: &Snapshot,
         row: &mut Vec<Datum>,
     ) -> Result<bool> {
         row.clear();
         let Some(scan) = self.scan() else { return Ok(false) };
-        let storage = cx.storage()?;
         let keys = scan.keys.eval_simple(params);
         let options = ScanOptions::default();
         let mut entries = scan.index.am().begin_scan(storage, &scan.index, keys, options)?;

@@ -57,6 +57,13 @@ impl<'a> StatementEnv<'a> {
     }
 }
 
+impl StatementEnv<'_> {
+    /// The settings that every statement reads.
+    pub(crate) fn settings(&self) -> &Resolved {
+        &self.settings
+    }
+}
+
 impl FnEnv for StatementEnv<'_> {
     fn format(&self) -> &Format {
         &self.settings.format

@@ -1,11 +1,10 @@
 //! The extended protocol: parse, bind, describe, execute, close, sync.
 
-use super::prepared::{Portal, PortalState, Prepared};
+use super::prepared::{Portal, Prepared};
 use super::simple::is_query;
 use super::{Session, TransactionStatus};
 use crate::sink::{ResultFormat, Sink};
 use base::{Error, Oid, Result, bail, err};
-use os::sync::Mutex;
 use std::sync::Arc;
 use types::Datum;
 
@@ -60,17 +59,7 @@ impl Session {
             self.ensure_transaction()?;
         }
         let analysed = self.analyse(stmt.as_ref(), types)?;
-        let prepared = Prepared {
-            name: name.to_string(),
-            text,
-            stmt,
-            analysed: Mutex::new(Arc::new(analysed)),
-            given_types: types.to_vec(),
-            generic: Mutex::new(None),
-            custom_plans: Default::default(),
-            from_sql: false,
-            prepared_at: os::clock::now_micros(),
-        };
+        let prepared = Prepared::new(name, text, stmt, analysed, types);
         self.prepared.insert(name.to_string(), Arc::new(prepared));
         Ok(())
     }
@@ -138,19 +127,8 @@ impl Session {
             true => ResultFormat::Binary,
             false => ResultFormat::Text,
         };
-        let new = Portal {
-            name: portal.to_string(),
-            prepared,
-            params: values.into(),
-            formats: result_formats.iter().map(format).collect(),
-            snapshot: None,
-            state: PortalState::Ready,
-            position: 0,
-            is_cursor: false,
-            hold: false,
-            scroll: false,
-            created_at: os::clock::now_micros(),
-        };
+        let mut new = Portal::new(portal, prepared, values.into());
+        new.formats = result_formats.iter().map(format).collect();
         self.portals.insert(portal.to_string(), new);
         Ok(())
     }
@@ -256,7 +234,10 @@ impl Session {
             let Some(mut portal) = self.portals.remove(name) else { return Ok(()) };
             let result = self.run_portal(&mut portal, max_rows, sink);
             self.portals.insert(name.to_string(), portal);
-            result?;
+            match result? {
+                Some(tag) => sink.command_complete(&tag)?,
+                None => sink.portal_suspended()?,
+            }
         } else {
             let tag = self.utility(stmt, &prepared.text, &params, sink)?;
             sink.command_complete(&tag)?;

@@ -9,6 +9,7 @@ mod core;
 mod ddl_storage;
 mod env;
 mod extended;
+mod literals;
 mod lookup;
 mod prepared;
 mod query;
@@ -27,6 +28,7 @@ use crate::{Database, sink::Sink};
 use base::settings::SettingValue;
 use base::{Error, Lsn, Result, bail};
 use block::Block;
+use prepared::Normal;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -54,9 +56,13 @@ pub struct Session {
     pub(crate) core: Arc<SessionCore>,
     pub(crate) place: Place,
     pub(crate) block: Block,
-    pub(crate) prepared: HashMap<String, Arc<Prepared>>,
-    pub(crate) portals: HashMap<String, Portal>,
+    pub(crate) prepared: HashMap<String, Arc<Prepared>, foldhash::fast::RandomState>,
+    pub(crate) portals: HashMap<String, Portal, foldhash::fast::RandomState>,
+    /// What statements of the simple protocol are without their numbers.
+    pub(crate) normalized: HashMap<String, Normal, foldhash::fast::RandomState>,
     pub(crate) random: Cell<[u64; 2]>,
+    /// A row on its way out, kept for its memory.
+    pub(crate) row: Cell<Vec<types::Datum>>,
     /// What the next reply has to wait for.
     pub(crate) gate: Lsn,
     /// Start of the statement, in microseconds since 1970.
@@ -87,8 +93,10 @@ impl Session {
             core,
             place,
             block: Block::default(),
-            prepared: HashMap::new(),
-            portals: HashMap::new(),
+            prepared: HashMap::default(),
+            portals: HashMap::default(),
+            normalized: HashMap::default(),
+            row: Cell::default(),
             random: Cell::new([os::random::u64(), os::random::u64()]),
             gate: Lsn::INVALID,
             statement_micros: os::clock::now_micros(),

@@ -1,8 +1,9 @@
 //! Prepared statements and portals.
 
+use crate::rows::RowWriter;
 use crate::sink::{ResultColumn, ResultFormat};
 use base::Oid;
-use executor::{CompiledStmt, Execution};
+use executor::{CompiledStmt, Execution, PointQuery};
 use os::sync::Mutex;
 use parser::ast::RawStmt;
 use std::sync::Arc;
@@ -10,10 +11,15 @@ use txn::Snapshot;
 use types::Datum;
 
 /// A statement made ready, as long as what it names stays as it is.
-#[derive(Clone)]
 pub struct CachedPlan {
     /// The programs.
     pub compiled: Arc<CompiledStmt>,
+    /// Its short path, if it has one.
+    pub point: Option<PointQuery>,
+    /// Writes its rows as text.
+    pub text_rows: RowWriter,
+    /// No other values of the parameters would have made another plan.
+    pub for_all_values: bool,
     /// The catalog's generation it was made in.
     pub generation: u64,
     /// Version of the settings it was made with.
@@ -30,6 +36,8 @@ pub struct Analysed {
     pub queries: Vec<ir::Query>,
     /// The catalog's generation it was analysed in.
     pub generation: u64,
+    /// Version of the settings, and whose rights count.
+    pub context: (u64, Oid),
 }
 
 /// A prepared statement.
@@ -45,13 +53,42 @@ pub struct Prepared {
     /// Parameter types as the client gave them.
     pub given_types: Vec<Oid>,
     /// The plan for any parameters.
-    pub generic: Mutex<Option<CachedPlan>>,
+    pub generic: Mutex<Option<Arc<CachedPlan>>>,
     /// How often it was planned for given parameters.
     pub custom_plans: std::sync::atomic::AtomicU64,
+    /// Sum of their costs.
+    pub custom_cost: Mutex<f64>,
     /// By PREPARE rather than the protocol.
     pub from_sql: bool,
+    /// Its parameters were numbers in the text.
+    pub from_literals: bool,
     /// When, in microseconds since 1970.
     pub prepared_at: i64,
+}
+
+impl Prepared {
+    /// A statement that was analysed just now, for parameters of the types given.
+    pub fn new(
+        name: &str,
+        text: Arc<str>,
+        stmt: Option<RawStmt>,
+        analysed: Analysed,
+        given_types: &[Oid],
+    ) -> Prepared {
+        Prepared {
+            name: name.to_string(),
+            text,
+            stmt,
+            analysed: Mutex::new(Arc::new(analysed)),
+            given_types: given_types.to_vec(),
+            generic: Mutex::new(None),
+            custom_plans: Default::default(),
+            custom_cost: Mutex::new(0.0),
+            from_sql: false,
+            from_literals: false,
+            prepared_at: os::clock::now_micros(),
+        }
+    }
 }
 
 /// How far a portal is.
@@ -87,6 +124,8 @@ pub struct Portal {
     pub state: PortalState,
     /// Rows given so far.
     pub position: u64,
+    /// Its columns are to be told before its rows.
+    pub describe: bool,
     /// DECLARE CURSOR rather than the protocol.
     pub is_cursor: bool,
     /// WITH HOLD: outlives its transaction.
@@ -98,6 +137,24 @@ pub struct Portal {
 }
 
 impl Portal {
+    /// A statement about to be run with these parameters.
+    pub fn new(name: &str, prepared: Arc<Prepared>, params: Arc<[Datum]>) -> Portal {
+        Portal {
+            name: name.to_string(),
+            prepared,
+            params,
+            formats: Vec::new(),
+            snapshot: None,
+            state: PortalState::Ready,
+            position: 0,
+            describe: false,
+            is_cursor: false,
+            hold: false,
+            scroll: false,
+            created_at: os::clock::now_micros(),
+        }
+    }
+
     /// True if it outlives its transaction and has its rows by itself.
     pub fn is_held(&self) -> bool {
         self.hold && matches!(self.state, PortalState::Stored { .. })
@@ -111,4 +168,14 @@ impl Portal {
             _ => self.formats.get(i).copied().unwrap_or_default(),
         }
     }
+}
+
+/// What is known of a text of the simple protocol without its numbers.
+pub enum Normal {
+    /// It came once: not worth the work yet.
+    Seen,
+    /// It goes the ordinary way.
+    Ordinary,
+    /// It is run like a prepared statement.
+    Prepared(Arc<Prepared>),
 }

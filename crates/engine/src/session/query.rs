@@ -7,14 +7,15 @@ use super::{Session, utility};
 use crate::analysis;
 use crate::rows::RowWriter;
 use crate::settings::{PlanCacheMode, Resolved};
-use crate::sink::{ResultColumn, Sink};
+use crate::sink::{ResultColumn, ResultFormat, Sink};
 use base::memory::Account;
 use base::{Error, Oid, Result, bail};
 use catalog::{IndexDesc, RelationDesc};
-use executor::{CompiledStmt, ExecCtx, Execution};
+use executor::{CompiledStmt, ExecCtx, Execution, PointQuery};
 use functions::FnEnv;
 use ir::{CmdType, Expr, Plan, PlanNode, PlannedStmt, Query, RteKind, TargetEntry};
 use parser::ast::RawStmt;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use txn::{LockMode, LockTag};
@@ -115,6 +116,7 @@ impl Session {
                 columns: Vec::new(),
                 queries: Vec::new(),
                 generation: 0,
+                context: self.plan_context(),
             });
         };
         if !is_query(&stmt.stmt) {
@@ -125,6 +127,7 @@ impl Session {
                 columns,
                 queries: Vec::new(),
                 generation,
+                context: self.plan_context(),
             });
         }
         loop {
@@ -138,7 +141,8 @@ impl Session {
             // A lock that had to be waited for may have let a change through.
             if self.core.source.generation() == generation {
                 let columns = self.result_columns(&env, &queries)?;
-                return Ok(Analysed { params, columns, queries, generation });
+                let context = self.plan_context();
+                return Ok(Analysed { params, columns, queries, generation, context });
             }
         }
     }
@@ -214,11 +218,24 @@ impl Session {
         executor::compile(Arc::new(plan), &env.view, Some(self.core.database.storage()))
     }
 
+    /// What names and rights in a statement depend on, besides the catalog.
+    fn plan_context(&self) -> (u64, Oid) {
+        (self.core.resolved().plan_version, self.core.users().current)
+    }
+
+    /// True if a statement means what it meant when it was analysed.
+    pub(super) fn is_fresh(&self, analysed: &Analysed) -> bool {
+        use catalog::Source as _;
+        analysed.generation == self.core.source.generation()
+            && analysed.context == self.plan_context()
+    }
+
     /// Analyses a prepared statement again if what it names may have changed.
     fn refresh(&self, prepared: &Prepared) -> Result<Arc<Analysed>> {
         use catalog::Source as _;
         let analysed = prepared.analysed.lock().clone();
-        if analysed.generation == self.core.source.generation() {
+        let context = self.plan_context();
+        if analysed.context == context && analysed.generation == self.core.source.generation() {
             for query in &analysed.queries {
                 self.lock_relations(query)?;
             }
@@ -238,43 +255,79 @@ impl Session {
         Ok(fresh)
     }
 
-    /// The programs to run a prepared statement with.
+    /// The plan to run a prepared statement with: one for these parameters, or the kept one for
+    /// any, if it promises to be no dearer.
     pub(crate) fn programs(
         &self,
         env: &StatementEnv<'_>,
         prepared: &Prepared,
         params: &[Datum],
         fraction: f64,
-    ) -> Result<Arc<CompiledStmt>> {
+    ) -> Result<(Arc<Analysed>, Arc<CachedPlan>)> {
         let analysed = self.refresh(prepared)?;
-        let settings = self.core.resolved();
-        let version = settings.plan_version;
-        let query = main_query(&analysed)?;
+        let mode = env.settings().plan_cache_mode;
+        let literals = prepared.from_literals;
         let customs = prepared.custom_plans.load(Ordering::Relaxed);
-        let custom = match settings.plan_cache_mode {
-            PlanCacheMode::ForceCustom => !params.is_empty(),
+        let custom = match mode {
+            _ if params.is_empty() => false,
+            PlanCacheMode::ForceCustom => !literals,
             PlanCacheMode::ForceGeneric => false,
-            PlanCacheMode::Auto => !params.is_empty() && customs < CUSTOM_PLANS,
+            PlanCacheMode::Auto => !literals && customs < CUSTOM_PLANS,
         };
-        if custom {
-            prepared.custom_plans.fetch_add(1, Ordering::Relaxed);
-            let plan = self.plan(env, query.clone(), Some(params), fraction)?;
-            return self.compile(env, plan);
+        if !custom {
+            let generic = self.generic_plan(env, prepared, &analysed, fraction)?;
+            let cost = generic.compiled.plan().plan.total_cost;
+            let take = match (literals, mode) {
+                (true, _) => generic.for_all_values,
+                (false, PlanCacheMode::ForceGeneric) => true,
+                _ => params.is_empty() || cost < *prepared.custom_cost.lock() / customs as f64,
+            };
+            if take {
+                return Ok((analysed, generic));
+            }
         }
+        let query = main_query(&analysed)?.clone();
+        let plan = self.plan(env, query, Some(params), fraction)?;
+        prepared.custom_plans.fetch_add(1, Ordering::Relaxed);
+        *prepared.custom_cost.lock() += plan.plan.total_cost + planning_cost(env, &plan);
+        let plan = Arc::new(self.cached(env, plan, &analysed)?);
+        Ok((analysed, plan))
+    }
+
+    fn generic_plan(
+        &self,
+        env: &StatementEnv<'_>,
+        prepared: &Prepared,
+        analysed: &Analysed,
+        fraction: f64,
+    ) -> Result<Arc<CachedPlan>> {
         if let Some(plan) = &*prepared.generic.lock()
             && plan.generation == analysed.generation
-            && plan.settings == version
+            && plan.settings == env.settings().plan_version
         {
-            return Ok(plan.compiled.clone());
+            return Ok(plan.clone());
         }
-        let plan = self.plan(env, query.clone(), None, fraction)?;
+        let plan = self.plan(env, main_query(analysed)?.clone(), None, fraction)?;
+        let cached = Arc::new(self.cached(env, plan, analysed)?);
+        *prepared.generic.lock() = Some(cached.clone());
+        Ok(cached)
+    }
+
+    fn cached(
+        &self,
+        env: &StatementEnv<'_>,
+        plan: PlannedStmt,
+        analysed: &Analysed,
+    ) -> Result<CachedPlan> {
         let compiled = self.compile(env, plan)?;
-        *prepared.generic.lock() = Some(CachedPlan {
-            compiled: compiled.clone(),
+        Ok(CachedPlan {
+            point: PointQuery::of(&compiled),
+            text_rows: RowWriter::new(&analysed.columns, &[]),
+            for_all_values: is_for_all_values(compiled.plan()),
+            compiled,
             generation: analysed.generation,
-            settings: version,
-        });
-        Ok(compiled)
+            settings: env.settings().plan_version,
+        })
     }
 
     /// Runs a query of the simple protocol; gives its tag.
@@ -328,27 +381,39 @@ impl Session {
         self.prevent_in_read_only(what)
     }
 
-    /// Runs a portal: at most `max` rows, 0 for all.
+    /// Runs a portal: at most `max` rows, 0 for all. Gives the command tag, or None if there may
+    /// be more rows.
     pub(super) fn run_portal(
         &mut self,
         portal: &mut Portal,
         max: u64,
         sink: &mut dyn Sink,
-    ) -> Result<()> {
+    ) -> Result<Option<Cow<'static, str>>> {
+        let core = self.core.clone();
         if let PortalState::Ready = portal.state {
             let env = self.env()?;
-            let compiled = self.programs(&env, &portal.prepared, &portal.params, 0.0)?;
-            self.check_writes(compiled.plan())?;
-            let snapshot = Arc::new(self.core.txn()?.snapshot());
+            let (analysed, plan) = self.programs(&env, &portal.prepared, &portal.params, 0.0)?;
+            if portal.describe && !analysed.columns.is_empty() {
+                sink.row_description(&analysed.columns, &portal.formats)?;
+            }
+            let snapshot = self.core.txn()?.snapshot();
+            if let Some(point) = &plan.point
+                && max != 1
+            {
+                portal.state = PortalState::Done;
+                return self.run_point(&env, (point, &plan), portal, &snapshot, sink).map(Some);
+            }
+            self.check_writes(plan.compiled.plan())?;
+            let snapshot = Arc::new(snapshot);
             portal.snapshot = Some(snapshot.clone());
-            let run = Execution::new(compiled, portal.params.clone(), snapshot);
+            let run = Execution::new(plan.compiled.clone(), portal.params.clone(), snapshot);
             portal.state = PortalState::Running(Box::new(run));
         }
         let analysed = portal.prepared.analysed.lock().clone();
         let writer = RowWriter::new(&analysed.columns, &portal.formats);
         let (count, more, tag) = match &mut portal.state {
             PortalState::Running(run) => {
-                let env = self.env()?;
+                let env = StatementEnv::new(&core, &self.random, self.statement_micros)?;
                 let (count, more) = self.pull(&env, run, max, &writer, sink)?;
                 if !more {
                     self.count_changes(run);
@@ -372,11 +437,39 @@ impl Session {
         };
         portal.position += count;
         if more {
-            return sink.portal_suspended();
+            return Ok(None);
         }
         portal.state = PortalState::Done;
         self.after_query()?;
-        sink.command_complete(&tag)
+        Ok(Some(tag.into()))
+    }
+
+    /// Runs a query that finds one row by its key, or none.
+    fn run_point(
+        &self,
+        env: &StatementEnv<'_>,
+        (point, plan): (&PointQuery, &CachedPlan),
+        portal: &mut Portal,
+        snapshot: &txn::Snapshot,
+        sink: &mut dyn Sink,
+    ) -> Result<Cow<'static, str>> {
+        let storage = self.core.database.storage();
+        let mut row = self.row.take();
+        let found = point.run(storage, &portal.params, snapshot, &mut row)?;
+        if found {
+            match portal.formats.iter().all(|f| *f == ResultFormat::Text) {
+                true => plan.text_rows.row(&row, &env.io(), sink)?,
+                false => {
+                    let analysed = portal.prepared.analysed.lock().clone();
+                    let writer = RowWriter::new(&analysed.columns, &portal.formats);
+                    writer.row(&row, &env.io(), sink)?;
+                }
+            }
+            portal.position = 1;
+        }
+        row.clear();
+        self.row.set(row);
+        Ok(Cow::Borrowed(if found { "SELECT 1" } else { "SELECT 0" }))
     }
 
     /// Pulls rows and hands them on: how many, and whether there may be more.
@@ -475,6 +568,26 @@ impl RunParts {
 
 fn lock_mode(n: u8) -> LockMode {
     LockMode::ALL.iter().copied().find(|m| *m as u8 == n).unwrap_or(LockMode::AccessShare)
+}
+
+/// What planning is charged with when plans are compared, PostgreSQL's figure.
+fn planning_cost(env: &StatementEnv<'_>, plan: &PlannedStmt) -> f64 {
+    1000.0 * env.settings().planner.cpu_operator_cost * (plan.rtable.len() + 1) as f64
+}
+
+/// True if the parameters' values cannot matter to the choice of the plan: nothing is read, or
+/// one row by an index.
+fn is_for_all_values(stmt: &PlannedStmt) -> bool {
+    stmt.subplans.is_empty() && reads_one_row(&stmt.plan)
+}
+
+fn reads_one_row(plan: &Plan) -> bool {
+    let below = match &plan.node {
+        PlanNode::IndexScan(_) | PlanNode::IndexOnlyScan(_) => return plan.rows <= 1.0,
+        PlanNode::Result(_) | PlanNode::ModifyTable(_) | PlanNode::LockRows(_) => true,
+        _ => false,
+    };
+    below && plan.children().into_iter().all(reads_one_row)
 }
 
 /// The query that gives the tag and the rows.

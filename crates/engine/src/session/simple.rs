@@ -1,9 +1,15 @@
 //! The simple protocol: a string of statements.
 
-use super::Session;
+use super::literals::{Normalized, normalize};
+use super::prepared::{Normal, Portal, Prepared};
+use super::{Session, TransactionStatus};
 use crate::sink::Sink;
 use base::{Error, Result};
 use parser::ast::{RawStmt, SelectBody, SelectStmt, Stmt};
+use std::sync::Arc;
+
+/// Texts without numbers that a session remembers.
+const MOST_NORMALIZED: usize = 64;
 
 impl Session {
     /// Runs a query string. The error of the statement that failed is returned after the
@@ -31,7 +37,70 @@ impl Session {
         self.interrupts().set_lock_timeout_ms(settings.lock_timeout_ms);
     }
 
+    /// Runs a statement that was seen before with other numbers, or the same; false if that is
+    /// not possible and nothing was done.
+    fn run_normalized(&mut self, original: &str, sink: &mut dyn Sink) -> Result<bool> {
+        if self.status() == TransactionStatus::Failed {
+            return Ok(false);
+        }
+        let Some(n) = normalize(original) else { return Ok(false) };
+        let prepared = match self.normalized.get(&n.text) {
+            Some(Normal::Prepared(p)) if self.is_fresh(&p.analysed.lock()) => p.clone(),
+            Some(Normal::Ordinary) => return Ok(false),
+            Some(_) => {
+                self.ensure_transaction()?;
+                let Some(p) = self.prepare_normalized(&n) else {
+                    self.normalized.insert(n.text, Normal::Ordinary);
+                    return Ok(false);
+                };
+                self.normalized.insert(n.text.clone(), Normal::Prepared(p.clone()));
+                p
+            }
+            None => {
+                if self.normalized.len() >= MOST_NORMALIZED {
+                    self.normalized.clear();
+                }
+                self.normalized.insert(n.text, Normal::Seen);
+                return Ok(false);
+            }
+        };
+        self.check_interrupts()?;
+        self.ensure_transaction()?;
+        let mut portal = Portal::new("", prepared, n.values.clone().into());
+        self.run_simple_portal(&mut portal, sink).map_err(|mut e| {
+            let fields = e.fields_mut();
+            fields.location = fields.location.map(|at| n.original(at as usize) as u32);
+            e
+        })?;
+        Ok(true)
+    }
+
+    /// A statement without its numbers made ready; None if it cannot be run like that.
+    fn prepare_normalized(&mut self, n: &Normalized) -> Option<Arc<Prepared>> {
+        let mut statements = parser::parse(&n.text).ok()?;
+        let stmt = statements.pop().filter(|s| statements.is_empty() && is_query(&s.stmt))?;
+        let analysed = self.analyse(Some(&stmt), &n.types).ok()?;
+        if analysed.params != n.types || analysed.queries.len() != 1 {
+            return None;
+        }
+        let text = Arc::from(n.text.as_str());
+        let mut prepared = Prepared::new("", text, Some(stmt), analysed, &n.types);
+        prepared.from_literals = true;
+        Some(Arc::new(prepared))
+    }
+
+    fn run_simple_portal(&mut self, portal: &mut Portal, sink: &mut dyn Sink) -> Result<()> {
+        portal.describe = true;
+        let tag = self.run_portal(portal, 0, sink)?;
+        self.end_statement()?;
+        self.tell(sink);
+        sink.command_complete(&tag.unwrap_or_default())
+    }
+
     fn run_string(&mut self, text: &str, sink: &mut dyn Sink) -> Result<()> {
+        if self.run_normalized(text, sink)? {
+            return Ok(());
+        }
         let statements = match parser::parse(text) {
             Ok(all) => all,
             Err(e) => return Err(e),
