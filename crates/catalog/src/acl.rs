@@ -99,6 +99,24 @@ pub fn from_items(items: &[AclItem]) -> Result<Datum> {
     make_vector(&elem, &values)
 }
 
+/// The list after the object went from one owner to another: what was the old one's is the new
+/// one's. Items that became the same are one.
+pub fn change_owner(items: &[AclItem], old: Oid, new: Oid) -> Vec<AclItem> {
+    let mut out: Vec<AclItem> = Vec::new();
+    let moved = |role: Oid| if role == old { new } else { role };
+    for item in items {
+        let (grantee, grantor) = (moved(item.grantee), moved(item.grantor));
+        match out.iter_mut().find(|i| i.grantee == grantee && i.grantor == grantor) {
+            Some(there) => {
+                there.privileges |= item.privileges;
+                there.grant_options |= item.grant_options;
+            }
+            None => out.push(AclItem { grantee, grantor, ..*item }),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

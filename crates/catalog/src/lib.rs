@@ -24,6 +24,7 @@ mod memory;
 mod objects;
 pub mod oids;
 mod open;
+pub mod privilege;
 pub mod rows;
 mod source;
 pub mod vector;

@@ -14,7 +14,7 @@ oids! {
     PG_CATALOG = 11, PG_TOAST = 99, PUBLIC = 2200,
     // Tablespaces, roles, databases.
     PG_DEFAULT = 1663, PG_GLOBAL = 1664, SUPERUSER = 10, PUBLIC_ROLE = 0,
-    TEMPLATE1 = 1, TEMPLATE0 = 4, POSTGRES_DB = 5,
+    PG_DATABASE_OWNER = 6171, TEMPLATE1 = 1, TEMPLATE0 = 4, POSTGRES_DB = 5,
     // Access methods and languages.
     HEAP_AM = 2, BTREE_AM = 403, HASH_AM = 405, INTERNAL_LANGUAGE = 12, C_LANGUAGE = 13,
     SQL_LANGUAGE = 14,

@@ -41,6 +41,8 @@ pub struct SessionInfo {
     pub database: Oid,
     /// Its user.
     pub user: Oid,
+    /// A process of the server.
+    pub background: bool,
     /// `application_name`
     pub application_name: String,
     /// Address of the client, if it came by network.

@@ -3,6 +3,8 @@
 pub mod analyze;
 pub mod copy;
 pub mod create_as;
+mod database;
+mod db_role_setting;
 pub mod explain;
 pub mod set;
 pub mod truncate;

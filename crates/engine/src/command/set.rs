@@ -26,10 +26,28 @@ fn argument(e: &Expr) -> Result<String> {
 }
 
 /// Settings whose values are lists of names, each quoted if need be.
-fn is_list(name: &str) -> bool {
+fn is_list_of_names(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    matches!(name.as_str(), "search_path" | "datestyle" | "temp_tablespaces")
+    matches!(name.as_str(), "search_path" | "temp_tablespaces" | "unix_socket_directories")
         || name.ends_with("preload_libraries")
+}
+
+/// The arguments of SET as one text.
+pub fn setting_text(name: &str, args: &[Expr]) -> Result<String> {
+    let names = is_list_of_names(name);
+    let list = names
+        || ["datestyle", "listen_addresses", "log_destination", "wal_consistency_checking"]
+            .iter()
+            .any(|list| name.eq_ignore_ascii_case(list));
+    if args.len() > 1 && !list {
+        bail!(INVALID_PARAMETER_VALUE, "SET {name} takes only one argument");
+    }
+    let mut texts = Vec::new();
+    for a in args {
+        let text = argument(a)?;
+        texts.push(if names { quote(&text) } else { text });
+    }
+    Ok(texts.join(", "))
 }
 
 impl Session {
@@ -44,16 +62,8 @@ impl Session {
                 if stmt.local {
                     self.warn_outside_block("SET LOCAL");
                 }
-                let list = is_list(name);
-                if args.len() > 1 && !list {
-                    bail!(INVALID_PARAMETER_VALUE, "SET {name} takes only one argument");
-                }
-                let mut texts = Vec::new();
-                for a in args {
-                    let text = argument(a)?;
-                    texts.push(if list && args.len() > 1 { quote(&text) } else { text });
-                }
-                self.change_setting(name, &texts.join(", "), stmt.local)?;
+                let text = setting_text(name, args)?;
+                self.change_setting(name, &text, stmt.local)?;
                 Ok("SET")
             }
             SetKind::Default(name) | SetKind::Reset(name) => {

@@ -1,5 +1,6 @@
 //! The core of `initdb`: a data directory with its first three databases.
 
+use super::folders::copy_folder;
 use super::{OidGenerator, pool_config, wal_config};
 use crate::Database;
 use crate::settings::Defaults;
@@ -150,18 +151,6 @@ fn fill(storage: &Arc<Storage>, options: &CreateOptions) -> Result<()> {
 fn put(disk: &Disk, path: &Path, contents: &[u8]) -> Result<()> {
     let file = disk.open(path, &OpenOptions::new().create().truncate())?;
     Ok(file.write_at(contents, 0)?)
-}
-
-/// Copies the files of a folder to another, which is made.
-pub(super) fn copy_folder(disk: &Disk, from: &Path, to: &Path) -> Result<()> {
-    disk.create_dir_all(to)?;
-    for entry in disk.list(from)? {
-        if !entry.is_dir {
-            let contents = disk.read(&from.join(&entry.name))?;
-            put(disk, &to.join(&entry.name), &contents)?;
-        }
-    }
-    Ok(())
 }
 
 fn write_configuration(disk: &Disk, dir: &Path, options: &CreateOptions) -> Result<()> {

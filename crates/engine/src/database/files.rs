@@ -25,6 +25,23 @@ struct Pending {
 #[derive(Default)]
 pub struct PendingFiles {
     all: Vec<Pending>,
+    /// A database it makes or drops. Such a transaction has no subtransactions.
+    folder: Option<PendingFolder>,
+    /// A database shut to new sessions until the transaction is over.
+    shut: Option<super::folders::Shut>,
+}
+
+struct PendingFolder {
+    database: Oid,
+    /// Removed at commit, rather than at abort.
+    at_commit: bool,
+}
+
+impl PendingFolder {
+    fn remove(&self, pool: &BufferPool) -> Result<()> {
+        pool.drop_database(self.database)?;
+        super::folders::remove(pool.disk(), pool.data_dir(), self.database)
+    }
 }
 
 impl PendingFiles {
@@ -62,6 +79,21 @@ impl PendingFiles {
         self.all.push(Pending { file, persistence, at_commit: true, sub: txn.current_sub() });
     }
 
+    /// Has a database's folder removed if the transaction is rolled back, or when it commits.
+    pub fn remove_folder(&mut self, database: Oid, at_commit: bool) {
+        self.folder = Some(PendingFolder { database, at_commit });
+    }
+
+    /// Keeps a database shut to new sessions until the transaction is over.
+    pub(crate) fn keep_shut(&mut self, shut: super::folders::Shut) {
+        self.shut = Some(shut);
+    }
+
+    /// The transaction is over for everybody to see.
+    pub(crate) fn open_doors(&mut self) {
+        self.shut = None;
+    }
+
     /// True if the files were made in this subtransaction.
     pub fn made_in(&self, file: RelFile, sub: SubId) -> bool {
         self.all.iter().any(|p| !p.at_commit && p.file == file && p.sub == sub)
@@ -83,6 +115,9 @@ impl PendingFiles {
                 pool.drop_relation(p.file)?;
             }
         }
+        if let Some(folder) = self.folder.take().filter(|f| f.at_commit) {
+            folder.remove(pool)?;
+        }
         Ok(())
     }
 
@@ -92,6 +127,9 @@ impl PendingFiles {
             if !p.at_commit {
                 pool.drop_relation(p.file)?;
             }
+        }
+        if let Some(folder) = self.folder.take().filter(|f| !f.at_commit) {
+            folder.remove(pool)?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 mod checkpoint;
 mod create;
 mod files;
+pub(crate) mod folders;
 mod oids;
 mod redo;
 
@@ -53,6 +54,7 @@ pub struct Database {
     pub(crate) activity: Activity,
     pub(crate) checkpoints: checkpoint::Checkpoints,
     pub(crate) changes: crate::autovacuum::AllChanges,
+    pub(crate) doors: folders::Doors,
     logger: RwLock<Option<Logger>>,
     /// When it was started, in microseconds since 1970.
     pub start_micros: i64,
@@ -130,6 +132,7 @@ impl Database {
             activity: Activity::default(),
             checkpoints: checkpoint::Checkpoints::default(),
             changes: Default::default(),
+            doors: Default::default(),
             logger: RwLock::new(None),
             start_micros: os::clock::now_micros(),
         });
@@ -157,6 +160,7 @@ impl Database {
         storage.txn.end_recovery(end.end)?;
         redo.finish(clean)?;
         if !clean {
+            self.remove_orphans()?;
             self.checkpoint(CheckpointKind::EndOfRecovery)?;
         }
         self.control.update(|c| c.state = DbState::InProduction)
@@ -206,6 +210,11 @@ impl Database {
                 Arc::new(DatabaseState { oid, tables, cache: Arc::default() })
             })
             .clone()
+    }
+
+    /// Forgets what the sessions of a dropped database shared.
+    pub(crate) fn forget_database(&self, oid: Oid) {
+        self.databases.lock().remove(&oid);
     }
 
     /// The caches that these changes, made in `database`, concern.

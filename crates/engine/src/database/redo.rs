@@ -1,6 +1,7 @@
 //! Replay after a crash: who replays which record, and what is cleaned up after the last one.
 
 use super::Database;
+use super::folders::{self, DATABASE_CREATE, DATABASE_DROP};
 use access::btree::redo::BtreeRedo;
 use access::heap::HeapRedo;
 use access::sequence::SequenceRedo;
@@ -16,16 +17,20 @@ use wal::{Record, Redo, RedoTable, Rmgr, xlog_info};
 /// Files made by transactions whose end has not been replayed yet.
 type Made = Mutex<HashMap<Xid, Vec<RelFile>>>;
 
+/// Databases dropped by transactions whose end has not been replayed yet.
+type Doomed = Mutex<HashMap<Xid, Vec<Oid>>>;
+
 /// The replay of a server's log.
 pub struct Recovery {
     database: Arc<Database>,
     made: Arc<Made>,
+    doomed: Arc<Doomed>,
 }
 
 impl Recovery {
     /// For a server that is being opened.
     pub fn new(database: &Arc<Database>) -> Recovery {
-        Recovery { database: database.clone(), made: Arc::default() }
+        Recovery { database: database.clone(), made: Arc::default(), doomed: Arc::default() }
     }
 
     /// Who replays which record.
@@ -34,8 +39,13 @@ impl Recovery {
         let pool = &storage.pool;
         let heap = Arc::new(HeapRedo::new(pool));
         let xlog = Log { pages: XlogRedo(pool.clone()), database: self.database.clone() };
-        let transactions =
-            Transactions { txn: storage.txn.clone(), pool: pool.clone(), made: self.made.clone() };
+        let transactions = Transactions {
+            txn: storage.txn.clone(),
+            pool: pool.clone(),
+            made: self.made.clone(),
+            doomed: self.doomed.clone(),
+        };
+        let databases = Databases { pool: pool.clone(), doomed: self.doomed.clone() };
         RedoTable::new()
             .with(Rmgr::Xlog, Arc::new(xlog))
             .with(Rmgr::Transaction, Arc::new(transactions))
@@ -43,7 +53,7 @@ impl Recovery {
                 Rmgr::Storage,
                 Arc::new(Files { inner: StorageRedo(pool.clone()), made: self.made.clone() }),
             )
-            .with(Rmgr::Database, Arc::new(Nothing))
+            .with(Rmgr::Database, Arc::new(databases))
             .with(Rmgr::Heap, heap.clone())
             .with(Rmgr::Heap2, heap)
             .with(Rmgr::Btree, Arc::new(BtreeRedo { pool: pool.clone() }))
@@ -97,6 +107,7 @@ struct Transactions {
     txn: Arc<TxnManager>,
     pool: Arc<BufferPool>,
     made: Arc<Made>,
+    doomed: Arc<Doomed>,
 }
 
 impl Redo for Transactions {
@@ -104,9 +115,14 @@ impl Redo for Transactions {
         let end: Lsn = record.lsn_end;
         let (dropped, _) = self.txn.redo(record.info, record.xid, record.data(), end)?;
         let made = self.made.lock().remove(&record.xid);
+        let doomed = self.doomed.lock().remove(&record.xid);
         if record.info & 0xF0 == INFO_COMMIT {
             for file in dropped {
                 self.pool.drop_relation(file)?;
+            }
+            for database in doomed.into_iter().flatten() {
+                self.pool.drop_database(database)?;
+                folders::remove(self.pool.disk(), self.pool.data_dir(), database)?;
             }
         } else {
             for file in made.into_iter().flatten() {
@@ -156,16 +172,46 @@ impl Redo for Files {
     }
 }
 
-/// Records that only tell readers of the log something.
-struct Nothing;
+/// Databases as folders.
+struct Databases {
+    pool: Arc<BufferPool>,
+    doomed: Arc<Doomed>,
+}
 
-impl Redo for Nothing {
-    fn redo(&self, _record: &Record) -> Result<()> {
+impl Redo for Databases {
+    fn redo(&self, record: &Record) -> Result<()> {
+        let (disk, dir) = (self.pool.disk(), self.pool.data_dir());
+        match record.info & 0xF0 {
+            DATABASE_CREATE => {
+                let [source, made] = folders::words(record.data())?;
+                let missing = !disk.exists(&folders::folder(dir, made));
+                if missing && disk.exists(&folders::folder(dir, source)) {
+                    // Only after a rollback, or where the log came from another server.
+                    self.pool.checkpoint(false, &mut |_| {})?;
+                    folders::copy(disk, dir, source, made)?;
+                }
+            }
+            DATABASE_DROP => {
+                let [database] = folders::words(record.data())?;
+                self.doomed.lock().entry(record.xid).or_default().push(database);
+            }
+            _ => {}
+        }
         Ok(())
     }
 
     fn describe(&self, record: &Record) -> String {
-        format!("{} bytes", record.data().len())
+        match folders::words(record.data()) {
+            Ok([source, made]) => format!("copy dir {source} to {made}"),
+            Err(_) => match folders::words(record.data()) {
+                Ok([database]) => format!("dir {database}"),
+                Err(e) => e.message().to_string(),
+            },
+        }
+    }
+
+    fn identify(&self, info: u8) -> &'static str {
+        if info & 0xF0 == DATABASE_CREATE { "CREATE" } else { "DROP" }
     }
 }
 

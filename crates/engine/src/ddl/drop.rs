@@ -336,14 +336,8 @@ impl Ddl<'_> {
             }
             _ => return Err(Error::unsupported(format!("DROP of {}", self.describe(a)?))),
         }
-        if a.sub == 0 {
-            depend::forget(self.rows, a)?;
-            let database = Datum::U32(self.view.context().database.0);
-            let key = [database, Datum::U32(a.class.0), Datum::U32(a.object.0)];
-            self.delete_all(indexes::PG_SHDEPEND_DEPENDER, &key)?;
-        } else {
-            depend::forget(self.rows, a)?;
-        }
+        depend::forget(self.rows, a)?;
+        self.forget_all_roles(a)?;
         depend::remove_comments(self.rows, a)
     }
 

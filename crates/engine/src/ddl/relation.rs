@@ -139,23 +139,6 @@ impl Ddl<'_> {
         self.depend_owner(own, new.owner)
     }
 
-    /// Records an object's owner in `pg_shdepend`, unless it is the bootstrap superuser.
-    pub fn depend_owner(&self, object: ObjectAddress, owner: Oid) -> Result<()> {
-        if owner < Oid::FIRST_NORMAL {
-            return Ok(());
-        }
-        let mut row = SysRow::new(oids::PG_SHDEPEND)?;
-        row.set_oid("dbid", self.view.context().database)?
-            .set_oid("classid", object.class)?
-            .set_oid("objid", object.object)?
-            .set_i32("objsubid", object.sub)?
-            .set_oid("refclassid", oids::PG_AUTHID)?
-            .set_oid("refobjid", owner)?
-            .set_char("deptype", b'o')?;
-        self.rows.insert(row)?;
-        Ok(())
-    }
-
     /// The composite type of a relation's rows and the array type over it.
     fn create_row_type(&self, relation: Oid, new: &NewRelation<'_>) -> Result<Oid> {
         let oid = self.rows.new_oid(oids::PG_TYPE)?;

@@ -11,9 +11,7 @@ impl Ddl<'_> {
     /// The role a specification means.
     pub fn role_oid(&self, spec: &RoleSpec) -> Result<Oid> {
         match &spec.kind {
-            RoleKind::Name(name) => {
-                Ok(self.view.require_role(name).map_err(|e| e.at(spec.pos))?.oid)
-            }
+            RoleKind::Name(name) => Ok(self.view.require_role(name)?.oid),
             RoleKind::CurrentRole | RoleKind::CurrentUser => Ok(self.user()),
             RoleKind::SessionUser => {
                 let name = self.settings.str("session_authorization").to_string();
@@ -22,9 +20,7 @@ impl Ddl<'_> {
                     None => Ok(self.user()),
                 }
             }
-            RoleKind::Public => {
-                Err(err!(UNDEFINED_OBJECT, "role \"public\" does not exist").at(spec.pos))
-            }
+            RoleKind::Public => Err(err!(UNDEFINED_OBJECT, "role \"public\" does not exist")),
         }
     }
 

@@ -217,6 +217,7 @@ impl Session {
             }
             files.lock().committed(pool)
         });
+        self.core.files.lock().open_doors();
         let core = &self.core;
         core.changes.hand_on(core.state.oid, &core.database.changes, self.statement_micros);
         self.block = Block::default();
@@ -254,6 +255,7 @@ impl Session {
         self.core.foreign_keys.clear();
         let pool = &self.core.database.storage().pool;
         let files = self.core.files.lock().aborted(pool);
+        self.core.files.lock().open_doors();
         self.core.set_txn(None);
         self.core.overlay.reset();
         let mut settings = self.core.settings.lock();

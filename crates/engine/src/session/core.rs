@@ -5,7 +5,8 @@ use crate::Database;
 use crate::database::{DatabaseState, OidGenerator, PendingFiles};
 use crate::settings::{Defaults, Resolved, SessionSettings, Source, split_list};
 use base::{Error, Oid, Result, bail, err};
-use catalog::{CachedSource, CatalogView, HeapStore, Overlay, ViewContext, oids};
+use catalog::privilege::{Grantable, Rights};
+use catalog::{CachedSource, CatalogView, HeapStore, Overlay, RowStore, ViewContext, oids};
 use os::sync::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -88,7 +89,7 @@ impl SessionCore {
     ) -> Result<SessionCore> {
         let backend = database.storage().txn.register(pid, oids::TEMPLATE1, interrupts)?;
         let (about, role, defaults) =
-            with_shared_view(database, &backend, |view| find_start(view, options))?;
+            with_shared_view(database, &backend, |view, rows| find_start(view, rows, options))?;
         let defaults = with_stored(database, defaults)?;
         backend.set_database(about.oid);
         let state = database.database_state(about.oid);
@@ -114,6 +115,30 @@ impl SessionCore {
             temp_namespace: Mutex::new(None),
             context: Mutex::new(None),
         })
+    }
+
+    /// Fails if the database or the role has as many sessions as it may have.
+    pub(super) fn check_limits(&self, place: &crate::activity::Place) -> Result<()> {
+        if self.users().session == oids::SUPERUSER {
+            return Ok(());
+        }
+        let (database, role) = self.database.look_up_rows(|view, _| {
+            Ok((view.database(self.state.oid)?, view.role(self.users().session)?))
+        })?;
+        if role.superuser {
+            return Ok(());
+        }
+        let all = self.database.activity().sessions();
+        let others = || all.iter().filter(|s| !s.background && s.pid != place.pid());
+        let in_database = others().filter(|s| s.database == database.oid).count();
+        if database.connection_limit >= 0 && in_database >= database.connection_limit as usize {
+            bail!(TOO_MANY_CONNECTIONS, "too many connections for database \"{}\"", database.name);
+        }
+        let of_role = others().filter(|s| s.user == role.oid).count();
+        if role.connection_limit >= 0 && of_role >= role.connection_limit as usize {
+            bail!(TOO_MANY_CONNECTIONS, "too many connections for role \"{}\"", role.name);
+        }
+        Ok(())
     }
 
     /// The open transaction.
@@ -277,7 +302,7 @@ type Start = (Arc<catalog::DatabaseDesc>, Oid, Vec<(Source, Vec<String>)>);
 fn with_shared_view<R>(
     database: &Arc<Database>,
     backend: &Arc<Backend>,
-    look: impl FnOnce(&CatalogView) -> Result<R>,
+    look: impl FnOnce(&CatalogView, &HeapStore) -> Result<R>,
 ) -> Result<R> {
     // Any database's state serves for shared tables.
     let any = database.database_state(oids::TEMPLATE1);
@@ -285,7 +310,7 @@ fn with_shared_view<R>(
     let txn = database.storage().txn.begin(backend, Isolation::ReadCommitted);
     store.set_txn(Some(txn.clone()));
     let view = CatalogView::new(source, ViewContext::default());
-    let found = look(&view);
+    let found = look(&view, &store);
     store.set_txn(None);
     drop((overlay, view));
     txn.abort()?;
@@ -294,9 +319,26 @@ fn with_shared_view<R>(
 
 impl Database {
     fn look_up<R>(self: &Arc<Database>, look: impl FnOnce(&CatalogView) -> Result<R>) -> Result<R> {
+        self.look_up_rows(|view, _| look(view))
+    }
+
+    /// Reads the tables that all databases share, outside of any session.
+    pub(crate) fn look_up_rows<R>(
+        self: &Arc<Database>,
+        look: impl FnOnce(&CatalogView, &HeapStore) -> Result<R>,
+    ) -> Result<R> {
         let interrupts = Arc::new(Interrupts::new());
         let backend = self.storage().txn.register(0, oids::TEMPLATE1, interrupts)?;
         with_shared_view(self, &backend, look)
+    }
+
+    /// Fails if the database is gone.
+    pub(crate) fn check_database(self: &Arc<Database>, oid: Oid, name: &str) -> Result<()> {
+        self.look_up(|view| match view.find_database(oid)? {
+            Some(_) => Ok(()),
+            None => Err(err!(INVALID_CATALOG_NAME, "database \"{name}\" does not exist")
+                .detail("It seems to have just been dropped or renamed.")),
+        })
     }
 
     /// The stored password of a role, if there is such a role and it has one that is valid now.
@@ -333,7 +375,7 @@ impl Database {
     }
 }
 
-fn find_start(view: &CatalogView, options: &SessionOptions) -> Result<Start> {
+fn find_start(view: &CatalogView, rows: &HeapStore, options: &SessionOptions) -> Result<Start> {
     if let Some(database) = options.background {
         return Ok((view.database(database)?, oids::SUPERUSER, Vec::new()));
     }
@@ -360,7 +402,36 @@ fn find_start(view: &CatalogView, options: &SessionOptions) -> Result<Start> {
             "database \"{name}\" is not currently accepting connections"
         );
     }
-    Ok((about, role.oid, Vec::new()))
+    let rights =
+        Rights { kind: Grantable::Database, owner: about.owner, acl: about.acl.as_deref() };
+    if rights.of(view, role.oid, catalog::acl::bit(b'c'))? == 0 {
+        return Err(err!(INSUFFICIENT_PRIVILEGE, "permission denied for database \"{name}\"")
+            .detail("User does not have CONNECT privilege."));
+    }
+    let stored = stored_settings(rows, about.oid, role.oid)?;
+    Ok((about, role.oid, stored))
+}
+
+/// What ALTER DATABASE and ALTER ROLE have set, the weakest first.
+fn stored_settings(
+    rows: &HeapStore,
+    database: Oid,
+    role: Oid,
+) -> Result<Vec<(Source, Vec<String>)>> {
+    let none = Oid::INVALID;
+    let mut found = Vec::new();
+    for (database, role, source) in [
+        (none, none, Source::Global),
+        (database, none, Source::Database),
+        (none, role, Source::User),
+        (database, role, Source::DatabaseUser),
+    ] {
+        let key = [types::Datum::U32(database.0), types::Datum::U32(role.0)];
+        for row in rows.index_scan(catalog::indexes::PG_DB_ROLE_SETTING_DATABASE, &key)? {
+            found.push((source, row.texts("setconfig")?.unwrap_or_default()));
+        }
+    }
+    Ok(found)
 }
 
 fn with_stored(
@@ -374,8 +445,10 @@ fn with_stored(
     let mut own = (*defaults).clone();
     for (source, items) in stored {
         for item in items {
-            if let Some((name, value)) = item.split_once('=') {
-                own.set(name, value, source)?;
+            let Some((name, value)) = item.split_once('=') else { continue };
+            // A value that is not possible any more must not lock anybody out.
+            if let Err(e) = own.set(name, value, source) {
+                database.log(&e);
             }
         }
     }

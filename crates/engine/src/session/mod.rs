@@ -5,6 +5,7 @@
 //! [`Session::take_gate`].
 
 mod block;
+mod command;
 mod core;
 mod ddl_storage;
 mod env;
@@ -80,8 +81,8 @@ impl Session {
         let core = Arc::new(core);
         let info = SessionInfo {
             pid,
-            database: core.state.oid,
             user: core.users().session,
+            background: options.background.is_some(),
             client_addr: options.client_addr.clone(),
             client_port: options.client_port,
             backend_start: os::clock::now_micros(),
@@ -102,8 +103,31 @@ impl Session {
             statement_micros: os::clock::now_micros(),
             skipping: false,
         };
+        session.enter_database(options)?;
         session.apply_start_settings(options)?;
         Ok(session)
+    }
+
+    /// Becomes one of the database's sessions, unless it is shut just now: then it waits, and the
+    /// database may be gone after that.
+    fn enter_database(&mut self, options: &SessionOptions) -> Result<()> {
+        let database = self.core.database.clone();
+        let oid = self.core.state.oid;
+        let mut waited = false;
+        loop {
+            database.doors.wait(oid);
+            self.place.update(|info| info.database = oid);
+            if !database.doors.is_shut(oid) {
+                break;
+            }
+            // Who shut it counts the sessions inside.
+            self.place.update(|info| info.database = base::Oid::INVALID);
+            waited = true;
+        }
+        if waited && options.background.is_none() {
+            database.check_database(oid, &self.core.database_name)?;
+        }
+        self.core.check_limits(&self.place)
     }
 
     fn apply_start_settings(&mut self, options: &SessionOptions) -> Result<()> {

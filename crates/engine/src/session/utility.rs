@@ -59,6 +59,9 @@ impl Session {
         sink: &mut dyn Sink,
     ) -> Result<String> {
         debug_assert!(!is_query(&stmt.stmt));
+        if let Some(tag) = self.command(stmt, text, params, sink)? {
+            return Ok(tag);
+        }
         let tag = match &stmt.stmt {
             Stmt::Set(s) => self.set_stmt(s)?,
             Stmt::Show(s) => {
@@ -100,11 +103,11 @@ impl Session {
         self.with_ddl(text, |ddl| run_definition(ddl, &stmt.stmt))
     }
 
-    /// Lends what definitions work with, and hands on their notices.
+    /// Does something with all that a definition works with.
     pub(crate) fn with_ddl<T>(
-        &mut self,
+        &self,
         text: &str,
-        f: impl FnOnce(&Ddl<'_>) -> Result<T>,
+        work: impl FnOnce(&Ddl<'_>) -> Result<T>,
     ) -> Result<T> {
         let settings = self.settings();
         let notices = RefCell::new(Vec::new());
@@ -119,7 +122,7 @@ impl Session {
                 notices: &notices,
                 text,
             };
-            f(&ddl)
+            work(&ddl)
         };
         for notice in notices.into_inner() {
             self.core.notice(notice);

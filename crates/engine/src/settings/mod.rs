@@ -21,6 +21,8 @@ pub enum Source {
     CommandLine,
     /// `postgresql.conf`
     File,
+    /// ALTER ROLE ALL SET
+    Global,
     /// ALTER DATABASE SET
     Database,
     /// ALTER ROLE SET
@@ -40,6 +42,7 @@ impl Source {
             Source::Default => "default",
             Source::CommandLine => "command line",
             Source::File => "configuration file",
+            Source::Global => "global",
             Source::Database => "database",
             Source::User => "user",
             Source::DatabaseUser => "database user",
@@ -54,6 +57,8 @@ impl Source {
 pub struct Defaults {
     values: Vec<SettingValue>,
     sources: Vec<Source>,
+    /// Settings with a dot in their names.
+    custom: HashMap<String, SettingValue>,
 }
 
 impl Default for Defaults {
@@ -62,6 +67,7 @@ impl Default for Defaults {
         Defaults {
             values: all.iter().map(SettingDef::boot_value).collect(),
             sources: vec![Source::Default; all.len()],
+            custom: HashMap::new(),
         }
     }
 }
@@ -69,6 +75,12 @@ impl Default for Defaults {
 impl Defaults {
     /// Sets a value that comes from `source`; checks it.
     pub fn set(&mut self, name: &str, text: &str, source: Source) -> Result<()> {
+        if settings::find(name).is_none()
+            && let Key::Custom(name) = custom(name)?
+        {
+            self.custom.insert(name, SettingValue::Text(Arc::from(text)));
+            return Ok(());
+        }
         let def = settings::require(name)?;
         self.values[def.index] = canonical(def, text)?;
         self.sources[def.index] = source;
@@ -195,7 +207,7 @@ impl SessionSettings {
         }
         match key {
             Key::Known(i) => Some(&self.defaults.values[*i]),
-            Key::Custom(_) => None,
+            Key::Custom(name) => self.defaults.custom.get(name),
         }
     }
 
@@ -277,11 +289,22 @@ impl SessionSettings {
         };
         let value = match (&key, local) {
             (Key::Known(i), true) => Some(self.defaults.values[*i].clone()),
-            (Key::Custom(_), true) => Some(SettingValue::Text(Arc::from(""))),
+            (Key::Custom(name), true) => Some(match self.defaults.custom.get(name) {
+                Some(value) => value.clone(),
+                None => SettingValue::Text(Arc::from("")),
+            }),
             _ => None,
         };
         self.put(key, value, local);
         Ok(())
+    }
+
+    /// Fails unless the actor may change the setting, whatever to.
+    pub fn may_reset(&self, name: &str, actor: Actor) -> Result<()> {
+        match settings::find(name) {
+            Some(def) => allowed(def, actor),
+            None => custom(name).map(|_| ()),
+        }
     }
 
     /// RESET ALL: everything that SET may change, but for the user and the transaction.
@@ -402,6 +425,9 @@ impl SessionSettings {
                 Key::Known(_) => None,
             })
             .collect();
+        for name in self.defaults.custom.keys() {
+            all.push((name.clone(), self.str(name).to_string()));
+        }
         all.sort();
         all.dedup_by(|a, b| a.0 == b.0);
         all

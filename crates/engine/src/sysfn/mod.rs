@@ -21,6 +21,7 @@ mod text;
 mod visible;
 
 pub use names::ViewNames;
+pub(crate) use status::{encoding_name, encoding_number};
 
 use crate::activity::SessionInfo;
 use crate::settings::SessionSettings;

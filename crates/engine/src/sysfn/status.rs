@@ -159,11 +159,13 @@ const ENCODINGS: [&str; 42] = [
     "SHIFT_JIS_2004",
 ];
 
-fn encoding_name(number: i64) -> &'static str {
+/// The name of an encoding, or nothing.
+pub(crate) fn encoding_name(number: i64) -> &'static str {
     usize::try_from(number).ok().and_then(|n| ENCODINGS.get(n)).copied().unwrap_or("")
 }
 
-fn encoding_number(name: &str) -> i32 {
+/// The number of an encoding, or -1.
+pub(crate) fn encoding_number(name: &str) -> i32 {
     let plain = |t: &str| -> String {
         t.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
     };

@@ -1,5 +1,6 @@
 //! The options of COPY.
 
+use crate::ddl::option::{bool_of, conflicting, text_of};
 use base::{Error, Result, bail, err};
 use parser::ast::{DefElem, DefValue};
 
@@ -92,49 +93,12 @@ struct Given {
     encoding: bool,
 }
 
-fn conflicting(option: &DefElem) -> Error {
-    err!(SYNTAX_ERROR, "conflicting or redundant options").at(option.pos)
-}
-
 fn set<T>(slot: &mut Option<T>, value: T, option: &DefElem) -> Result<()> {
     if slot.is_some() {
         return Err(conflicting(option));
     }
     *slot = Some(value);
     Ok(())
-}
-
-/// An option's value as a string.
-pub fn text_of(option: &DefElem) -> Result<String> {
-    Ok(match &option.value {
-        Some(DefValue::String(s)) => s.clone(),
-        Some(DefValue::Integer(n)) => n.to_string(),
-        Some(DefValue::Float(n)) => n.clone(),
-        Some(DefValue::Bool(b)) => b.to_string(),
-        Some(DefValue::Type(t)) if t.names.len() == 1 => t.names[0].clone(),
-        Some(DefValue::Names(n)) => n.join("."),
-        _ => bail!(SYNTAX_ERROR, "{} requires a parameter", option.name),
-    })
-}
-
-/// An option's value as a truth value; none is true.
-pub fn bool_of(option: &DefElem) -> Result<bool> {
-    match &option.value {
-        None => return Ok(true),
-        Some(DefValue::Bool(b)) => return Ok(*b),
-        Some(DefValue::Integer(0)) => return Ok(false),
-        Some(DefValue::Integer(1)) => return Ok(true),
-        Some(DefValue::String(_) | DefValue::Type(_) | DefValue::Names(_)) => {
-            let text = text_of(option)?.to_ascii_lowercase();
-            match text.as_str() {
-                "true" | "on" => return Ok(true),
-                "false" | "off" => return Ok(false),
-                _ => {}
-            }
-        }
-        _ => {}
-    }
-    Err(err!(SYNTAX_ERROR, "{} requires a Boolean value", option.name))
 }
 
 fn header_of(option: &DefElem) -> Result<Header> {
