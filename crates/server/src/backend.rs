@@ -36,6 +36,9 @@ pub trait Backend: Send + Sync {
     fn flushed(&self) -> Lsn;
     /// Somebody waits for this position.
     fn request_flush(&self, lsn: Lsn);
+    /// Makes the log durable up to here on this thread if that is known to be quick; otherwise as
+    /// [`Backend::request_flush`].
+    fn flush_if_quick(&self, lsn: Lsn);
     /// Makes the log durable up to here, waiting.
     fn flush(&self, lsn: Lsn) -> Result<()>;
     /// Who is told of flushes.

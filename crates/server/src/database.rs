@@ -81,6 +81,10 @@ impl Backend for Engine {
         self.database.wal().flush_async(lsn);
     }
 
+    fn flush_if_quick(&self, lsn: Lsn) {
+        self.database.wal().flush_if_quick(lsn);
+    }
+
     fn flush(&self, lsn: Lsn) -> Result<()> {
         self.database.wal().flush(lsn)
     }

@@ -31,6 +31,10 @@ impl Flushes for FlushesOf {
     fn request(&self, lsn: Lsn) {
         self.0.request_flush(lsn);
     }
+
+    fn flush_if_quick(&self, lsn: Lsn) {
+        self.0.flush_if_quick(lsn);
+    }
 }
 
 /// A server that serves.

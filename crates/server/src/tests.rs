@@ -67,6 +67,7 @@ impl Backend for Shareable {
         Lsn(self.0.flushed.load(Ordering::SeqCst))
     }
     fn request_flush(&self, _: Lsn) {}
+    fn flush_if_quick(&self, _: Lsn) {}
     fn flush(&self, _: Lsn) -> Result<()> {
         Ok(())
     }

@@ -27,6 +27,8 @@ pub(crate) struct Writer {
 
 /// Writes up to this size go through the bounce buffer as a whole.
 const BOUNCE: usize = 32 << 10;
+/// A sync of this many nanoseconds costs less than having another thread do it.
+const QUICK_NANOS: u64 = 200_000;
 /// The idle walwriter looks every so many delays.
 const HIBERNATE: u32 = 25;
 
@@ -85,6 +87,24 @@ impl Wal {
         }
     }
 
+    /// As [`Wal::flush_async`], but on this thread, if the last syncs were quick enough for a
+    /// thread with other work to wait for, and nobody else is at it.
+    pub fn flush_if_quick(&self, lsn: Lsn) {
+        if self.sync_nanos.load(Ordering::Relaxed) > QUICK_NANOS {
+            return self.flush_async(lsn);
+        }
+        self.requested.fetch_max(lsn.0, Ordering::SeqCst);
+        while self.requested.load(Ordering::SeqCst) > self.flushed().0 {
+            // Who has the writer looks at the request when it is done.
+            let Some(writer) = self.writer.try_lock() else { return };
+            // A failure has been dealt with: the server stops.
+            let wanted = Lsn(self.requested.load(Ordering::SeqCst));
+            if self.is_failed() || self.flush_locked(writer, wanted).is_err() {
+                return;
+            }
+        }
+    }
+
     /// Says that something was inserted which should be durable within a few delays of the
     /// walwriter, though nobody waits for it: an asynchronous commit.
     #[inline]
@@ -131,6 +151,10 @@ impl Wal {
         if self.flush_waiters.load(Ordering::SeqCst) > 0 {
             futex_wake(&self.flush_sequence, u32::MAX);
         }
+        // What was asked for while the writer was taken, by those who did not wait for it.
+        if self.requested.load(Ordering::SeqCst) > self.flushed().0 {
+            wake(&self.signals.flusher_sleeps);
+        }
     }
 
     fn flush_with(&self, writer: &mut Writer, lsn: Lsn) -> Result<Option<Lsn>> {
@@ -165,7 +189,12 @@ impl Wal {
         if let Some((_, file)) = &writer.segment {
             let _waiting = wait::begin(WaitEvent::WalSync);
             self.counters.syncs.fetch_add(1, Ordering::Relaxed);
+            let began = os::clock::monotonic_nanos();
             file.sync()?;
+            // A sliding mean; who has the writer is alone here.
+            let (old, new) =
+                (self.sync_nanos.load(Ordering::Relaxed), os::clock::monotonic_nanos() - began);
+            self.sync_nanos.store(old - old / 8 + new / 8, Ordering::Relaxed);
         }
         Ok(())
     }

@@ -157,6 +157,8 @@ pub struct Wal {
     pub(crate) requested: AtomicU64,
     /// When the walwriter first saw unflushed log that nobody waits for; 0: it does not.
     pub(crate) unflushed_since: AtomicU64,
+    /// What syncs took lately, in nanoseconds.
+    pub(crate) sync_nanos: AtomicU64,
     pub(crate) flush_sequence: AtomicU32,
     pub(crate) flush_waiters: AtomicU32,
     pub(crate) signals: Arc<Signals>,
@@ -209,6 +211,7 @@ impl Wal {
             flushed: AtomicU64::new(redo.0),
             requested: AtomicU64::new(0),
             unflushed_since: AtomicU64::new(0),
+            sync_nanos: AtomicU64::new(0),
             flush_sequence: AtomicU32::new(0),
             flush_waiters: AtomicU32::new(0),
             signals: Arc::default(),

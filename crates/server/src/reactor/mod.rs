@@ -55,6 +55,9 @@ pub trait Flushes: Send + Sync {
     fn flushed(&self) -> Lsn;
     /// Somebody waits for this position.
     fn request(&self, lsn: Lsn);
+    /// Makes it durable up to here on this thread, if that is known to be quick; otherwise as
+    /// [`Flushes::request`].
+    fn flush_if_quick(&self, lsn: Lsn);
 }
 
 const BELL: u64 = u64::MAX;
@@ -216,7 +219,7 @@ impl<P: Peer> Reactor<P> {
                     return;
                 }
             }
-            if !self.open_gates(&mut turn) {
+            if !self.flush_for_gates(&mut turn) || !self.open_gates(&mut turn) {
                 return;
             }
             let now = os::clock::monotonic_nanos();
@@ -243,22 +246,56 @@ impl<P: Peer> Reactor<P> {
         f: impl FnOnce(&mut P) -> Next,
     ) -> bool {
         let Some(mut peer) = self.peers.take(token) else { return true };
-        let service = *turn + 2 + BUSY;
-        self.current.store(token, Ordering::Relaxed);
-        self.state.store(service, Ordering::SeqCst);
-        self.crew.watcher().notice();
+        let service = self.begin(*turn, token);
         SERVICE.set(service);
         let next = f(&mut peer);
         SERVICE.set(0);
+        let kept = self.end(turn, service);
+        self.settle(token, peer, next, kept);
+        kept
+    }
+
+    /// The owner begins something that may take long; gives the state meanwhile.
+    fn begin(&self, turn: u64, token: u64) -> u64 {
+        let service = turn + 2 + BUSY;
+        self.current.store(token, Ordering::Relaxed);
+        self.state.store(service, Ordering::SeqCst);
+        self.crew.watcher().notice();
+        service
+    }
+
+    /// It is done; false if the reactor was taken away meanwhile.
+    fn end(&self, turn: &mut u64, service: u64) -> bool {
         *turn = service - BUSY;
-        let left = self.state.compare_exchange(service, *turn, Ordering::SeqCst, Ordering::SeqCst);
-        if left.is_err() {
+        let kept = self.state.compare_exchange(service, *turn, Ordering::SeqCst, Ordering::SeqCst);
+        if kept.is_err() {
             // Whoever took the reactor away silences our socket under this lock; only then may it
             // be listened to again.
             drop(self.handover.lock());
         }
-        self.settle(token, peer, next);
-        left.is_ok()
+        kept.is_ok()
+    }
+
+    /// Makes durable what the connections just served wait for, all at once; false if the
+    /// reactor was taken away meanwhile.
+    fn flush_for_gates(self: &Arc<Self>, turn: &mut u64) -> bool {
+        if self.least_gate.load(Ordering::SeqCst) <= self.flushes.flushed().0 {
+            return true;
+        }
+        let most = self.gates.lock().iter().map(|g| g.0).max();
+        let Some(lsn) = most.filter(|lsn| *lsn > self.flushes.flushed()) else { return true };
+        // Who would ring now rings for what is looked at right after this.
+        let rung = self.rung.swap(true, Ordering::SeqCst);
+        let service = self.begin(*turn, NOBODY);
+        self.flushes.flush_if_quick(lsn);
+        let kept = self.end(turn, service);
+        if !rung {
+            self.rung.store(false, Ordering::SeqCst);
+        }
+        if !kept {
+            self.ring();
+        }
+        kept
     }
 
     /// Takes the reactor away from its owner, if this service is still under way, and gives it to
@@ -284,8 +321,9 @@ impl<P: Peer> Reactor<P> {
         self.state.load(Ordering::Relaxed)
     }
 
-    /// Puts a connection back and waits for what it waits for.
-    fn settle(&self, token: u64, peer: Box<P>, next: Next) {
+    /// Puts a connection back and waits for what it waits for. `owned`: by the owner, who looks
+    /// after the gates when it has served all that are ready.
+    fn settle(&self, token: u64, peer: Box<P>, next: Next, owned: bool) {
         let want = match next {
             Next::Close => {
                 let _ = self.epoll.remove(peer.fd());
@@ -307,10 +345,13 @@ impl<P: Peer> Reactor<P> {
             gates.push((lsn, token));
             self.least_gate.fetch_min(lsn.0, Ordering::SeqCst);
             drop(gates);
-            self.flushes.request(lsn);
-            // A flush that ended before the gate was listed has told nobody.
-            if self.flushes.flushed() >= lsn {
-                self.ring();
+            if !owned {
+                // The owner does not know of the gate.
+                self.flushes.request(lsn);
+                // A flush that ended before the gate was listed has told nobody.
+                if self.flushes.flushed() >= lsn {
+                    self.ring();
+                }
             }
         }
     }
