@@ -62,6 +62,7 @@ pub fn plan_query(query: Query, env: &Env) -> Result<PlannedStmt> {
             m
         }));
     }
+    plan::params::fill(&mut top, &mut g.subplans);
     let mut relation_oids = std::mem::take(&mut g.relation_oids);
     relation_oids.sort_unstable();
     relation_oids.dedup();

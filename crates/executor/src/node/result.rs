@@ -8,9 +8,9 @@ use crate::expr::{Qual, RowInput, VarMap};
 use crate::output::{Output, Pump};
 use crate::run::Run;
 use base::Result;
-use ir::Plan;
+use ir::{Expr, Plan};
 use std::sync::Arc;
-use types::Batch;
+use types::{Batch, Datum};
 
 struct ResultSpec {
     child: Option<Child>,
@@ -34,8 +34,27 @@ pub(crate) fn compile(
     let child = plan.outer.as_ref().map(|p| c.node(p)).transpose()?;
     let map = VarMap::outer(child.as_ref().map_or(0, |c| c.phys.len()));
     let constant = c.ec.qual(&result.constant_qual, &VarMap::default())?;
-    let output = c.output(plan, &map)?;
+    let output = match &child {
+        None if gives_nothing(result) => c.output(&without_columns(plan), &map)?,
+        _ => c.output(plan, &map)?,
+    };
     Ok(Arc::new(ResultSpec { child, constant, output }))
+}
+
+/// A condition is false whatever comes.
+fn gives_nothing(result: &ir::Result_) -> bool {
+    let is_false = |e: &Expr| matches!(e, Expr::Const(c) if c.value != Datum::Bool(true));
+    result.constant_qual.iter().any(is_false)
+}
+
+/// The plan with NULLs for its columns: those of a relation that is not read are nowhere.
+fn without_columns(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    plan.qual.clear();
+    for t in &mut plan.target {
+        t.expr = Expr::null_const(t.expr.ty(), t.expr.typmod(), t.expr.collation());
+    }
+    plan
 }
 
 impl NodeSpec for ResultSpec {

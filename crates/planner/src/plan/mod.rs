@@ -7,6 +7,7 @@ mod embed;
 pub mod fixup;
 mod join;
 mod modify;
+pub mod params;
 mod scan;
 mod shape;
 
@@ -67,6 +68,12 @@ impl Root<'_> {
         }
         for t in plan.target.iter_mut().skip(self.processed.len()) {
             t.junk = true;
+        }
+        // LockRows finds its columns in its child by name.
+        if matches!(plan.node, PlanNode::LockRows(_) | PlanNode::Limit(_))
+            && let Some(child) = &mut plan.outer
+        {
+            self.label_output(child);
         }
     }
 

@@ -186,6 +186,10 @@ impl Root<'_> {
 
     /// Conditions without columns are tested once, above the joins.
     fn gate(&mut self, rel: usize) -> usize {
+        if self.rels[rel].dummy {
+            // It gives nothing as it is.
+            return rel;
+        }
         let mut quals: Vec<Expr> = Vec::new();
         for r in self.rels.iter().flat_map(|r| r.restrictions.iter().chain(&r.join_info)) {
             if r.pseudoconstant && !quals.contains(&r.clause) && r.pushed_down {
