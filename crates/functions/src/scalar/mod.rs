@@ -11,6 +11,7 @@ pub(crate) mod datetime;
 mod extract;
 pub(crate) mod float;
 pub(crate) mod hash;
+mod geo;
 mod identity;
 pub(crate) mod int;
 pub(crate) mod io;
@@ -37,6 +38,7 @@ const LISTS: &[&[&[FnDef]]] = &[
     datetime::FNS,
     extract::FNS,
     float::FNS,
+    geo::FNS,
     hash::FNS,
     identity::FNS,
     int::FNS,
