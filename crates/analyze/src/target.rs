@@ -190,7 +190,9 @@ impl Analyzer<'_> {
                 t.orig_table.is_valid().then_some((t.orig_table, t.orig_column))
             }
             RteKind::Join { alias_vars, .. } => {
-                let Expr::Var(v) = alias_vars.get((attno as usize).checked_sub(1)?)? else { return None };
+                let Expr::Var(v) = alias_vars.get((attno as usize).checked_sub(1)?)? else {
+                    return None;
+                };
                 let (varno, attno) = (v.varno, v.attno);
                 self.origin(varno, attno, levels_up)
             }

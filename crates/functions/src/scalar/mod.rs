@@ -10,8 +10,9 @@ mod chars;
 pub(crate) mod datetime;
 mod extract;
 pub(crate) mod float;
-pub(crate) mod hash;
+mod format;
 mod geo;
+pub(crate) mod hash;
 mod identity;
 pub(crate) mod int;
 pub(crate) mod io;
@@ -38,6 +39,7 @@ const LISTS: &[&[&[FnDef]]] = &[
     datetime::FNS,
     extract::FNS,
     float::FNS,
+    format::FNS,
     geo::FNS,
     hash::FNS,
     identity::FNS,

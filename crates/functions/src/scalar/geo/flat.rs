@@ -14,10 +14,7 @@ pub(super) fn minus(p: Point, q: Point) -> Result<Point> {
 
 /// The product as complex numbers: turns and stretches.
 pub(super) fn times(p: Point, q: Point) -> Result<Point> {
-    Ok(Point {
-        x: sub(mul(p.x, q.x)?, mul(p.y, q.y)?)?,
-        y: add(mul(p.x, q.y)?, mul(p.y, q.x)?)?,
-    })
+    Ok(Point { x: sub(mul(p.x, q.x)?, mul(p.y, q.y)?)?, y: add(mul(p.x, q.y)?, mul(p.y, q.x)?)? })
 }
 
 pub(super) fn over(p: Point, q: Point) -> Result<Point> {
@@ -217,10 +214,7 @@ pub(super) fn segments_parallel(l: &Lseg, m: &Lseg) -> bool {
 }
 
 pub(super) fn center(l: &Lseg) -> Result<Point> {
-    Ok(Point {
-        x: div(add(l.p[0].x, l.p[1].x)?, 2.0)?,
-        y: div(add(l.p[0].y, l.p[1].y)?, 2.0)?,
-    })
+    Ok(Point { x: div(add(l.p[0].x, l.p[1].x)?, 2.0)?, y: div(add(l.p[0].y, l.p[1].y)?, 2.0)? })
 }
 
 pub(super) fn edges(b: &Rect) -> [Lseg; 4] {

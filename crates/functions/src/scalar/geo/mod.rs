@@ -11,8 +11,16 @@ use base::Result;
 use types::geo::{Circle, EPSILON, Line, Lseg, Path, Point, Polygon, Rect, Stored, near};
 use types::{Column, Datum};
 
-pub(crate) const FNS: &[&[FnDef]] =
-    &[list::POINTS, list::LINES, list::RECTS, list::RECT_ORDER, list::CIRCLE_ORDER, list::PATHS, list::POLYGONS, list::CIRCLES];
+pub(crate) const FNS: &[&[FnDef]] = &[
+    list::POINTS,
+    list::LINES,
+    list::RECTS,
+    list::RECT_ORDER,
+    list::CIRCLE_ORDER,
+    list::PATHS,
+    list::POLYGONS,
+    list::CIRCLES,
+];
 
 macro_rules! value {
     ($($t:ty),*) => {$(

@@ -12,10 +12,7 @@ pub(super) fn in_box(b: &Rect, p: Point) -> bool {
 }
 
 pub(super) fn overlap(a: &Rect, b: &Rect) -> bool {
-    le(a.low.x, b.high.x)
-        && le(b.low.x, a.high.x)
-        && le(a.low.y, b.high.y)
-        && le(b.low.y, a.high.y)
+    le(a.low.x, b.high.x) && le(b.low.x, a.high.x) && le(a.low.y, b.high.y) && le(b.low.y, a.high.y)
 }
 
 pub(super) fn box_contains(a: &Rect, b: &Rect) -> bool {
@@ -26,10 +23,7 @@ pub(super) fn box_contains(a: &Rect, b: &Rect) -> bool {
 }
 
 pub(super) fn box_center(b: &Rect) -> Result<Point> {
-    Ok(Point {
-        x: div(add(b.high.x, b.low.x)?, 2.0)?,
-        y: div(add(b.high.y, b.low.y)?, 2.0)?,
-    })
+    Ok(Point { x: div(add(b.high.x, b.low.x)?, 2.0)?, y: div(add(b.high.y, b.low.y)?, 2.0)? })
 }
 
 pub(super) fn width(b: &Rect) -> Result<f64> {
@@ -211,10 +205,7 @@ pub(super) fn circle_times(c: &Circle, q: Point) -> Result<Circle> {
 }
 
 pub(super) fn circle_over(c: &Circle, q: Point) -> Result<Circle> {
-    Ok(Circle {
-        center: super::flat::over(c.center, q)?,
-        radius: div(c.radius, hypot(q.x, q.y)?)?,
-    })
+    Ok(Circle { center: super::flat::over(c.center, q)?, radius: div(c.radius, hypot(q.x, q.y)?)? })
 }
 
 pub(super) fn circle_box(c: &Circle) -> Result<Rect> {
