@@ -336,6 +336,15 @@ impl Ddl<'_> {
                     p.arg_types.iter().map(|t| self.format_type(*t, -1)).collect();
                 format!("function {}({})", quote(&p.name), args.join(","))
             }
+            oids::PG_DATABASE => format!("database {}", quote(&self.view.database(a.object)?.name)),
+            oids::PG_AUTHID => format!("role {}", quote(&self.view.role(a.object)?.name)),
+            oids::PG_AUTH_MEMBERS => {
+                let row = self.row_by_oid(indexes::PG_AUTH_MEMBERS_OID, a.object)?;
+                let name = |column| -> Result<String> {
+                    Ok(quote(&self.view.role(row.oid(column)?)?.name))
+                };
+                format!("membership of role {} in role {}", name("member")?, name("roleid")?)
+            }
             _ => format!("object {} of class {}", a.object, a.class),
         })
     }
