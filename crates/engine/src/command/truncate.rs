@@ -79,7 +79,19 @@ impl Ddl<'_> {
         self.new_index_files(rel.oid)
     }
 
-    fn new_index_files(&self, table: Oid) -> Result<()> {
+    /// Gives a table and its TOAST table new, empty files, but not its own indexes.
+    pub fn new_files_without_indexes(&self, rel: &RelationDesc) -> Result<()> {
+        self.new_file_of(rel)?;
+        if rel.toast.is_valid() {
+            let toast = self.view.relation(rel.toast)?;
+            self.new_file_of(&toast)?;
+            self.new_index_files(toast.oid)?;
+        }
+        Ok(())
+    }
+
+    /// New files for a table's indexes, filled from the table.
+    pub fn new_index_files(&self, table: Oid) -> Result<()> {
         for index in &self.view.relation(table)?.indexes {
             self.new_file_of(&*self.view.relation(index.oid)?)?;
             // The table's descriptor is read again: it has the index with its new file.
@@ -91,7 +103,8 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    fn new_file_of(&self, rel: &RelationDesc) -> Result<()> {
+    /// A new, empty file for a relation.
+    pub fn new_file_of(&self, rel: &RelationDesc) -> Result<()> {
         let old = rel.relfile;
         let file = self.storage.new_file(old.tablespace, rel.persistence)?;
         let mut class = self.class_row(rel.oid)?;

@@ -320,6 +320,22 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
             ddl.alter_table(a)?;
             return Ok(format!("ALTER {}", kind_word(a.kind)));
         }
+        Stmt::AlterSequence(a) => {
+            ddl.alter_sequence(a)?;
+            "ALTER SEQUENCE"
+        }
+        Stmt::Rename(r) => {
+            ddl.rename(r)?;
+            return Ok(format!("ALTER {}", kind_word(r.relation_kind)));
+        }
+        Stmt::SetSchema(s) => {
+            ddl.set_schema(s)?;
+            return Ok(format!("ALTER {}", kind_word(s.object.kind)));
+        }
+        Stmt::Owner(o) => {
+            ddl.owner_stmt(o)?;
+            return Ok(format!("ALTER {}", kind_word(o.object.kind)));
+        }
         Stmt::Truncate(t) => {
             ddl.truncate(t)?;
             "TRUNCATE TABLE"
