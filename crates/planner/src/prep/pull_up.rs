@@ -6,50 +6,57 @@ use base::Result;
 use ir::walk;
 use ir::{CmdType, Expr, FromExpr, FromItem, JoinKind, Query, Rte, RteKind, TargetEntry};
 
-/// Pulls up all simple subqueries of the join tree.
+/// Pulls up all simple subqueries of the join tree. The tree stays in the query meanwhile:
+/// conditions all over it name the subqueries' columns.
 pub fn pull_up_subqueries(query: &mut Query, env: &Env) -> Result<()> {
-    let items = std::mem::take(&mut query.jointree.items);
-    let mut out = Vec::with_capacity(items.len());
-    for item in items {
-        out.push(pull_up_item(query, env, item, false)?);
+    let mut found = Vec::new();
+    query.jointree.items.iter().for_each(|item| tables_of(item, false, &mut found));
+    for (index, nullable) in found {
+        let rte = &query.rtable[index as usize - 1];
+        let RteKind::Subquery { query: sub, barrier, .. } = &rte.kind else { continue };
+        let stays =
+            *barrier || !is_simple(sub, env)? || (nullable && (rte.lateral || !only_columns(sub)));
+        if stays {
+            continue;
+        }
+        let mut with = Some(pull_up_one(query, env, index)?);
+        query.jointree.items.iter_mut().for_each(|item| replace_table(item, index, &mut with));
     }
-    query.jointree.items = out;
     Ok(())
 }
 
-fn pull_up_item(query: &mut Query, env: &Env, item: FromItem, nullable: bool) -> Result<FromItem> {
+/// The tables of a join tree, and whether an outer join may make NULLs of each.
+fn tables_of(item: &FromItem, nullable: bool, found: &mut Vec<(u32, bool)>) {
     match item {
-        FromItem::Table(index) => {
-            let rte = &query.rtable[index as usize - 1];
-            let RteKind::Subquery { query: sub, barrier, .. } = &rte.kind else {
-                return Ok(FromItem::Table(index));
-            };
-            if *barrier
-                || !is_simple(sub, env)?
-                || (nullable && (rte.lateral || !only_columns(sub)))
-            {
-                return Ok(FromItem::Table(index));
-            }
-            pull_up_one(query, env, index, nullable)
-        }
-        FromItem::Join(mut join) => {
+        FromItem::Table(index) => found.push((*index, nullable)),
+        FromItem::Join(join) => {
             let (left, right) = match join.kind {
                 JoinKind::Left | JoinKind::Anti => (nullable, true),
                 JoinKind::Right => (true, nullable),
                 JoinKind::Full => (true, true),
                 _ => (nullable, nullable),
             };
-            join.left = pull_up_item(query, env, join.left, left)?;
-            join.right = pull_up_item(query, env, join.right, right)?;
-            Ok(FromItem::Join(join))
+            tables_of(&join.left, left, found);
+            tables_of(&join.right, right, found);
         }
-        FromItem::From(mut from) => {
-            let items = std::mem::take(&mut from.items);
-            for item in items {
-                let item = pull_up_item(query, env, item, nullable)?;
-                from.items.push(item);
+        FromItem::From(from) => from.items.iter().for_each(|i| tables_of(i, nullable, found)),
+    }
+}
+
+fn replace_table(item: &mut FromItem, index: u32, with: &mut Option<FromItem>) {
+    match item {
+        FromItem::Table(i) if *i == index => {
+            if let Some(new) = with.take() {
+                *item = new;
             }
-            Ok(FromItem::From(from))
+        }
+        FromItem::Table(_) => {}
+        FromItem::Join(join) => {
+            replace_table(&mut join.left, index, with);
+            replace_table(&mut join.right, index, with);
+        }
+        FromItem::From(from) => {
+            from.items.iter_mut().for_each(|i| replace_table(i, index, with));
         }
     }
 }
@@ -94,7 +101,7 @@ fn only_columns(sub: &Query) -> bool {
         && sub.jointree.items.len() == 1
 }
 
-fn pull_up_one(query: &mut Query, env: &Env, index: u32, nullable: bool) -> Result<FromItem> {
+fn pull_up_one(query: &mut Query, env: &Env, index: u32) -> Result<FromItem> {
     let offset = query.rtable.len() as u32;
     let slot = &mut query.rtable[index as usize - 1];
     let RteKind::Subquery { query: sub, view, barrier } =
@@ -131,7 +138,6 @@ fn pull_up_one(query: &mut Query, env: &Env, index: u32, nullable: bool) -> Resu
     }
     query.rtable.append(&mut sub.rtable);
     substitute(query, &mut from, index, &sub.target_list);
-    let _ = nullable;
     if from.quals.is_none() && from.items.len() == 1 {
         return Ok(from.items.remove(0));
     }
