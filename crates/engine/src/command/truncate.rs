@@ -2,6 +2,7 @@
 //! the transaction commits.
 
 use crate::ddl::Ddl;
+use crate::session::permission::require_on_relation;
 use base::{Error, Oid, Result, bail, err};
 use catalog::depend::{self, ObjectAddress};
 use catalog::{RelKind, RelationDesc, oids};
@@ -21,7 +22,15 @@ impl Ddl<'_> {
             if found.kind != RelKind::Table {
                 bail!(WRONG_OBJECT_TYPE, "\"{}\" is not a table", found.name);
             }
-            self.require_owner_of_relation(&found)?;
+            let right = catalog::acl::bit(b'D');
+            require_on_relation(&self.view, self.user(), &found, right)?;
+            if found.oid < Oid::FIRST_NORMAL && !self.settings.bool("allow_system_table_mods") {
+                bail!(
+                    INSUFFICIENT_PRIVILEGE,
+                    "permission denied: \"{}\" is a system catalog",
+                    found.name
+                );
+            }
             if !tables.contains(&found.oid) {
                 tables.push(found.oid);
             }

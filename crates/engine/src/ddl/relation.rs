@@ -3,7 +3,9 @@
 use super::Ddl;
 use super::column::NewColumn;
 use base::{Oid, RelFile, Result, bail};
+use catalog::acl::AclItem;
 use catalog::depend::{self, DependKind, ObjectAddress};
+use catalog::privilege::Grantable;
 use catalog::{Persistence, RelKind, RelationDesc, SysRow, oids, vector};
 use std::sync::Arc;
 use types::Datum;
@@ -122,6 +124,8 @@ impl Ddl<'_> {
             .set_bool("relispopulated", true)?
             .set_char("relreplident", if is_table { b'd' } else { b'n' })?
             .set_bool("relispartition", new.is_partition)?;
+        let acl = self.acl_of_new_relation(new)?;
+        self.set_new_acl(&mut row, "relacl", &acl)?;
         if !new.options.is_empty() {
             row.set("reloptions", vector::from_texts(oids::TEXT, &new.options))?;
         }
@@ -136,7 +140,22 @@ impl Ddl<'_> {
         let own = ObjectAddress::relation(oid);
         let schema = ObjectAddress::new(oids::PG_NAMESPACE, new.namespace);
         depend::record(self.rows, own, schema, DependKind::Normal)?;
-        self.depend_owner(own, new.owner)
+        self.depend_owner(own, new.owner)?;
+        self.depend_new_acl(own, new.owner, &self.acl_of_new_relation(new)?)
+    }
+
+    /// What default privileges say of a new relation.
+    fn acl_of_new_relation(&self, new: &NewRelation<'_>) -> Result<Option<Vec<AclItem>>> {
+        let kind = match new.kind {
+            RelKind::Sequence => Grantable::Sequence,
+            RelKind::Table
+            | RelKind::Partitioned
+            | RelKind::View
+            | RelKind::MatView
+            | RelKind::Foreign => Grantable::Table,
+            _ => return Ok(None),
+        };
+        self.acl_of_new(kind, new.owner, new.namespace)
     }
 
     /// The composite type of a relation's rows and the array type over it.

@@ -12,6 +12,7 @@ mod env;
 mod extended;
 mod literals;
 mod lookup;
+pub(crate) mod permission;
 mod prepared;
 mod query;
 mod rewrite_table;
