@@ -620,7 +620,8 @@ pub(crate) fn relabel(
         Expr::Relabel { arg, .. } => arg,
         // A constant takes the type itself.
         Expr::Const(c) => {
-            return Expr::Const(Const { ty, typmod, collation: c.collation, ..c });
+            let value = c.value.relabelled(ty);
+            return Expr::Const(Const { ty, typmod, collation: c.collation, value, ..c });
         }
         other => Box::new(other),
     };

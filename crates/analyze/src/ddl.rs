@@ -279,3 +279,22 @@ pub fn select_into(stmt: &ast::SelectStmt) -> Option<(ast::IntoClause, ast::Sele
     let into = take(&mut query)?;
     Some((into, query))
 }
+
+/// A copy of an expression that has no places in a text.
+pub fn without_places(expr: &Expr) -> Expr {
+    crate::clause::unplaced(expr)
+}
+
+/// Coerces an analysed expression to a type as an assignment does; none if it cannot be.
+pub fn coerce_assignment(env: &Env, expr: Expr, ty: Oid, typmod: i32) -> Result<Option<Expr>> {
+    let mut a = Analyzer::new(env, Params::None);
+    let form = CoercionForm::ImplicitCast;
+    let made = a.coerce_to_target(expr, ty, typmod, CastContext::Assignment, form, None)?;
+    match made {
+        None => Ok(None),
+        Some(mut made) => {
+            collate::assign(&mut a, &mut made)?;
+            Ok(Some(made))
+        }
+    }
+}

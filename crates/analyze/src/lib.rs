@@ -41,8 +41,9 @@ mod window;
 
 pub use coerce::CoercionContext;
 pub use ddl::{
-    ExprUse, call, column_default, domain_check, execute_argument, parameter_default,
-    partition_bound_value, relation_expr, select_into, trigger_when,
+    ExprUse, call, coerce_assignment, column_default, domain_check, execute_argument,
+    parameter_default, partition_bound_value, relation_expr, select_into, trigger_when,
+    without_places,
 };
 pub use rewrite::{clear_places, default_of, rewrite, stored_expr};
 pub use typename::{format_type, format_type_with};

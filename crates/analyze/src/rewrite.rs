@@ -234,15 +234,18 @@ pub fn default_of(env: &Env, rel: &RelationDesc, number: i16) -> Result<Option<E
     if attr.generated != 0 {
         return Ok(None);
     }
+    if attr.identity != 0 {
+        let Some(sequence) = rel.identity_sequence(number) else {
+            return Err(err!(INTERNAL_ERROR, "no owned sequence found"));
+        };
+        return Ok(Some(Expr::NextValue { sequence, ty: attr.type_oid }));
+    }
     if let Some(text) = rel.default_of(number) {
         return stored_expr(text).map(Some);
     }
     let desc = env.catalog.type_(attr.type_oid)?;
     if let Some(text) = &desc.default_expr {
         return stored_expr(text).map(Some);
-    }
-    if attr.identity != 0 {
-        return Err(Error::unsupported("identity columns without a stored default"));
     }
     Ok(None)
 }

@@ -182,7 +182,7 @@ impl Analyzer<'_> {
     fn origin(&mut self, varno: u32, attno: i16, levels_up: u32) -> Option<(Oid, i16)> {
         let level = self.states.len().checked_sub(1 + levels_up as usize)?;
         let st = &self.states[level];
-        let rte = st.rtable.get(varno as usize - 1)?;
+        let rte = st.rtable.get((varno as usize).checked_sub(1)?)?;
         match &rte.kind {
             RteKind::Relation { relid, .. } => Some((*relid, attno)),
             RteKind::Subquery { query, .. } => {
@@ -190,7 +190,9 @@ impl Analyzer<'_> {
                 t.orig_table.is_valid().then_some((t.orig_table, t.orig_column))
             }
             RteKind::Join { alias_vars, .. } => {
-                let Expr::Var(v) = alias_vars.get(attno as usize - 1)? else { return None };
+                let Expr::Var(v) = alias_vars.get((attno as usize).checked_sub(1)?)? else {
+                    return None;
+                };
                 let (varno, attno) = (v.varno, v.attno);
                 self.origin(varno, attno, levels_up)
             }
@@ -202,7 +204,7 @@ impl Analyzer<'_> {
                 } else {
                     &slot.cte.query.returning
                 };
-                let t = list.iter().filter(|t| !t.junk).nth(attno as usize - 1)?;
+                let t = list.iter().filter(|t| !t.junk).nth((attno as usize).checked_sub(1)?)?;
                 t.orig_table.is_valid().then_some((t.orig_table, t.orig_column))
             }
             _ => None,

@@ -70,6 +70,9 @@ pub fn changes_of(row: &SysRow) -> Result<Vec<Change>> {
         oids::PG_TRIGGER => vec![relation("tgrelid")?],
         oids::PG_REWRITE => vec![relation("ev_class")?],
         oids::PG_INHERITS => vec![relation("inhrelid")?, relation("inhparent")?],
+        oids::PG_DEPEND if row.char("deptype")? == b'i' && row.i32("refobjsubid")? > 0 => {
+            vec![relation("refobjid")?]
+        }
         oids::PG_PARTITIONED_TABLE => vec![relation("partrelid")?],
         oids::PG_SEQUENCE => vec![relation("seqrelid")?],
         oids::PG_STATISTIC => vec![relation("starelid")?],

@@ -58,6 +58,16 @@ indexes! {
     PG_AUTHID_OID = 2677, "oid";
     PG_AUTH_MEMBERS_MEMBER = 2695, "member, roleid, grantor";
     PG_AUTH_MEMBERS_ROLE = 2694, "roleid, member, grantor";
+    PG_AUTH_MEMBERS_OID = 6303, "oid";
+    PG_AUTH_MEMBERS_GRANTOR = 6302, "grantor";
+    PG_DEFAULT_ACL_ROLE = 827, "defaclrole, defaclnamespace, defaclobjtype";
+    PG_DEFAULT_ACL_OID = 828, "oid";
+    PG_PARAMETER_ACL_NAME = 6246, "parname";
+    PG_PARAMETER_ACL_OID = 6247, "oid";
+    PG_LANGUAGE_OID = 2682, "oid";
+    PG_FOREIGN_DATA_WRAPPER_OID = 112, "oid";
+    PG_FOREIGN_SERVER_OID = 113, "oid";
+    PG_LARGEOBJECT_METADATA_OID = 2996, "oid";
     PG_DATABASE_NAME = 2671, "datname";
     PG_DATABASE_OID = 2672, "oid";
     PG_TABLESPACE_NAME = 2698, "spcname";

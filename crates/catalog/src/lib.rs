@@ -9,6 +9,7 @@
 //! It must never know about statements, plans or the wire.
 
 pub mod acl;
+pub mod acl_change;
 mod bootstrap;
 pub mod builtin;
 pub mod cache;

@@ -37,6 +37,9 @@ impl Loader<'_> {
         rel.tuple = Arc::new(tuple);
         rel.column_acls = acls;
         self.add_defaults(&mut rel)?;
+        if rel.tuple.attrs.iter().any(|a| a.identity != 0) {
+            self.add_identities(&mut rel)?;
+        }
         if matches!(rel.kind, RelKind::Index | RelKind::PartitionedIndex) {
             rel.index = self.index(&rel)?.map(Arc::new);
             return Ok(Some(rel));
@@ -186,6 +189,36 @@ impl Loader<'_> {
         for row in self.rows.index_scan(indexes::PG_ATTRDEF_ADRELID, &[key(rel.oid)])? {
             if let Some(text) = row.opt_text("adbin")? {
                 rel.defaults.push((row.i16("adnum")?, text));
+            }
+        }
+        Ok(())
+    }
+
+    /// An identity column's sequence is an internal part of it. A partition uses that of the
+    /// table at the top.
+    fn add_identities(&self, rel: &mut RelationDesc) -> Result<()> {
+        let mut top = rel.oid;
+        if rel.is_partition {
+            while let Some(row) =
+                self.rows.index_scan(indexes::PG_INHERITS_RELID, &[key(top)])?.first()
+            {
+                top = row.oid("inhparent")?;
+            }
+        }
+        for (i, attr) in rel.tuple.attrs.iter().enumerate().filter(|(_, a)| a.identity != 0) {
+            let mut number = i as i16 + 1;
+            if top != rel.oid {
+                let found = [key(top), Datum::text(&attr.name)];
+                let rows = self.rows.index_scan(indexes::PG_ATTRIBUTE_NAME, &found)?;
+                let Some(row) = rows.first() else { continue };
+                number = row.i16("attnum")?;
+            }
+            let class = oids::PG_CLASS;
+            let found = [key(class), key(top), Datum::I32(i32::from(number))];
+            for row in self.rows.index_scan(indexes::PG_DEPEND_REFERENCE, &found)? {
+                if row.char("deptype")? == b'i' && row.oid("classid")? == class {
+                    rel.identities.push((i as i16 + 1, row.oid("objid")?));
+                }
             }
         }
         Ok(())

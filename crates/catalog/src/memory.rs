@@ -120,6 +120,7 @@ impl RelationDesc {
             partition_key: None,
             tuple,
             defaults: Vec::new(),
+            identities: Vec::new(),
             index: None,
             indexes: Vec::new(),
             constraints: Vec::new(),

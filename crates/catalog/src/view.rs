@@ -1,7 +1,9 @@
 //! The catalog as one statement sees it: a source, the search path, the current user.
 
+use crate::acl::bit;
 use crate::desc::*;
 use crate::oids;
+use crate::privilege::{Grantable, Rights};
 use crate::source::Source;
 use base::{Oid, Result, err};
 use std::sync::Arc;
@@ -124,10 +126,33 @@ impl CatalogView {
             .ok_or_else(|| err!(INVALID_SCHEMA_NAME, "schema \"{name}\" does not exist"))
     }
 
+    /// True if the user may find objects in the schema.
+    pub fn has_usage(&self, user: Oid, schema: &NamespaceDesc) -> Result<bool> {
+        if !user.is_valid() || Some(schema.oid) == self.context.temp_namespace {
+            return Ok(true);
+        }
+        let acl = schema.acl.as_deref();
+        let rights = Rights { kind: Grantable::Schema, owner: schema.owner, acl };
+        Ok(rights.of(self, user, bit(b'U'))? != 0)
+    }
+
+    fn check_usage(&self, schema: &NamespaceDesc) -> Result<()> {
+        if self.has_usage(self.context.user, schema)? {
+            return Ok(());
+        }
+        Err(err!(INSUFFICIENT_PRIVILEGE, "permission denied for schema {}", schema.name))
+    }
+
     /// The schemas to look for a name in: the one that is named, or those of the path.
     fn places(&self, schema: Option<&str>) -> Result<Vec<Oid>> {
         match schema {
-            Some(s) => Ok(self.namespace_named(s)?.map(|n| n.oid).into_iter().collect()),
+            Some(s) => match self.namespace_named(s)? {
+                Some(n) => {
+                    self.check_usage(&n)?;
+                    Ok(vec![n.oid])
+                }
+                None => Ok(Vec::new()),
+            },
             None => Ok(self.context.search_path.clone()),
         }
     }

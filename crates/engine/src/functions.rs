@@ -7,7 +7,7 @@ use types::Datum;
 
 /// Runs one; `None` if it is not among them.
 pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<Result<Datum>> {
-    sysfn::call(env, call, args)
+    crate::sequence_fn::call(env, call, args).or_else(|| sysfn::call(env, call, args))
 }
 
 /// The rows of a set-returning one; `None` if it is not among them.

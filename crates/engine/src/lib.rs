@@ -18,6 +18,7 @@ mod describe;
 mod functions;
 mod ri;
 pub mod rows;
+mod sequence_fn;
 mod session;
 pub mod settings;
 pub mod sink;

@@ -42,7 +42,7 @@ pub struct BulkInsert {
 }
 
 /// A plan that does nothing with the table, to compile expressions over it in.
-fn no_plan(rel: Oid, kind: char) -> PlannedStmt {
+pub(crate) fn no_plan(rel: Oid, kind: char) -> PlannedStmt {
     let mut plan = Plan::new(PlanNode::Result(Default::default()));
     plan.rows = 1.0;
     let kind =

@@ -6,7 +6,7 @@ use crate::scalar;
 use base::{Oid, Result, err};
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use types::{ColumnBuilder, Datum};
+use types::{ColumnBuilder, Datum, PhysType};
 
 /// A function that can be called.
 pub struct FnEntry {
@@ -67,9 +67,26 @@ pub fn call_row(
             *value = arg.get(i);
         }
         let result = body(cx, &values)?;
+        check_held(cx, &result, out.phys_type())?;
         out.set(i, &result);
         Ok(())
     })
+}
+
+/// A body that returns another kind of value than its row says is a bug; the statement fails, the
+/// session lives on.
+#[inline]
+pub fn check_held(cx: &FnCtx, value: &Datum, phys: PhysType) -> Result<()> {
+    match value.phys_type() {
+        Some(held) if held != phys => Err(wrongly_held(cx, held, phys)),
+        _ => Ok(()),
+    }
+}
+
+#[cold]
+fn wrongly_held(cx: &FnCtx, held: PhysType, phys: PhysType) -> base::Error {
+    let name = cx.env.catalog().proc_name(cx.call.fn_oid).unwrap_or_default();
+    err!(INTERNAL_ERROR, "function {name} gave a value held as {held:?} rather than {phys:?}")
 }
 
 struct Registry {

@@ -156,6 +156,7 @@ impl Root<'_> {
         let quals: Vec<Expr> = j.quals.clone().map(conjuncts).unwrap_or_default();
         let place_outer;
         let kept;
+        let mut own = None;
         let outer = if j.kind == JoinKind::Inner {
             None
         } else {
@@ -167,13 +168,15 @@ impl Root<'_> {
                 JoinKind::Semi => Relids::empty(),
                 _ => left.relids.clone(),
             };
-            self.special.push(special);
+            own = Some(special);
             (j.kind != JoinKind::Semi).then_some((&place_outer, &kept))
         };
         let place = QualScope { scope: &relids, outer };
         for q in quals {
             self.distribute_qual(q, &place)?;
         }
+        // Its own conditions are not above it: they must not be put off until it is done.
+        self.special.extend(own);
         let limit = self.env.settings.join_collapse_limit;
         let items = if j.kind == JoinKind::Full {
             vec![JoinItem::Pair(Box::new(as_item(left.items)), Box::new(as_item(right.items)))]

@@ -163,6 +163,9 @@ impl Root<'_> {
             for e in [&mut c.where_, &mut c.arbiter_where].into_iter().flatten() {
                 *e = self.prepare(take(e), true)?;
             }
+            for t in &mut c.set {
+                self.resolve_multi_params(&mut t.expr);
+            }
         }
         for a in &mut query.merge_actions {
             if let Some(q) = &mut a.qual {
@@ -170,6 +173,9 @@ impl Root<'_> {
             }
             for t in &mut a.target_list {
                 t.expr = self.prepare(take(&mut t.expr), false)?;
+            }
+            for t in &mut a.target_list {
+                self.resolve_multi_params(&mut t.expr);
             }
         }
         if let Some(e) = &mut query.merge_join_condition {

@@ -66,6 +66,7 @@ pub const fn phys_type(type_oid: Oid, typlen: i16, typbyval: bool) -> PhysType {
         oid::INT4 | oid::DATE => PhysType::I32,
         oid::FLOAT4 => PhysType::F32,
         oid::FLOAT8 => PhysType::F64,
+        oid::VOID => PhysType::Bytes,
         _ if !typbyval => PhysType::Bytes,
         _ => match typlen {
             1 => PhysType::Char,
@@ -100,6 +101,33 @@ impl Datum {
     #[inline]
     pub const fn oid(oid: Oid) -> Datum {
         Datum::U32(oid.0)
+    }
+
+    /// The same bytes held as another type's: what a binary-coercible cast does where the two
+    /// types are held differently (int4 and oid). Types of other widths cannot be such casts.
+    pub fn reinterpret(self, phys: PhysType) -> Datum {
+        match (self, phys) {
+            (Datum::I32(n), PhysType::U32) => Datum::U32(n as u32),
+            (Datum::U32(n), PhysType::I32) => Datum::I32(n as i32),
+            (Datum::I32(n), PhysType::F32) => Datum::F32(f32::from_bits(n as u32)),
+            (Datum::U32(n), PhysType::F32) => Datum::F32(f32::from_bits(n)),
+            (Datum::F32(x), PhysType::I32) => Datum::I32(x.to_bits() as i32),
+            (Datum::F32(x), PhysType::U32) => Datum::U32(x.to_bits()),
+            (Datum::I64(n), PhysType::F64) => Datum::F64(f64::from_bits(n as u64)),
+            (Datum::F64(x), PhysType::I64) => Datum::I64(x.to_bits() as i64),
+            (Datum::Bool(b), PhysType::Char) => Datum::Char(b as u8),
+            (Datum::Char(c), PhysType::Bool) => Datum::Bool(c != 0),
+            (value, _) => value,
+        }
+    }
+
+    /// [`Datum::reinterpret`] for a type that is built in and no domain; others stay as they are.
+    pub fn relabelled(self, type_oid: Oid) -> Datum {
+        match (&self, type_oid) {
+            (Datum::I32(_), t) if oid::is_oid_like(t) => self.reinterpret(PhysType::U32),
+            (Datum::U32(_), oid::INT4) => self.reinterpret(PhysType::I32),
+            _ => self,
+        }
     }
 
     /// True for SQL NULL.

@@ -374,3 +374,23 @@ pub const TSTZMULTIRANGE_ARRAY: Oid = Oid(6153);
 pub const DATEMULTIRANGE_ARRAY: Oid = Oid(6155);
 /// `int8multirange_array`
 pub const INT8MULTIRANGE_ARRAY: Oid = Oid(6157);
+
+/// Whether a built-in type's values are unsigned 32-bit numbers.
+pub const fn is_oid_like(type_oid: Oid) -> bool {
+    matches!(
+        type_oid,
+        OID | XID
+            | CID
+            | REGPROC
+            | REGPROCEDURE
+            | REGOPER
+            | REGOPERATOR
+            | REGCLASS
+            | REGTYPE
+            | REGROLE
+            | REGNAMESPACE
+            | REGCONFIG
+            | REGDICTIONARY
+            | REGCOLLATION
+    )
+}

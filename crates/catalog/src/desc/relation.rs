@@ -179,6 +179,8 @@ pub struct RelationDesc {
     pub tuple: Arc<TupleDesc>,
     /// Default or generation expressions by attribute number.
     pub defaults: Vec<(i16, NodeText)>,
+    /// Sequences of identity columns by attribute number.
+    pub identities: Vec<(i16, Oid)>,
     /// What it is if it is an index.
     pub index: Option<Arc<IndexDesc>>,
     /// Its indexes, by OID, invalid ones included.
@@ -217,6 +219,11 @@ impl RelationDesc {
     /// The expression of a column's default, or of its generation.
     pub fn default_of(&self, attnum: i16) -> Option<&NodeText> {
         self.defaults.iter().find(|d| d.0 == attnum).map(|d| &d.1)
+    }
+
+    /// The sequence of an identity column.
+    pub fn identity_sequence(&self, attnum: i16) -> Option<Oid> {
+        self.identities.iter().find(|i| i.0 == attnum).map(|i| i.1)
     }
 
     /// A storage option's text.

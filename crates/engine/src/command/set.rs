@@ -155,7 +155,7 @@ impl Session {
         if name.eq_ignore_ascii_case("none") {
             users.current = users.session;
         } else {
-            let role = self.core.view()?.require_role(name)?;
+            let role = named_role(&self.core.view()?, name)?;
             if !self.core.is_superuser() && !self.may_become(role.oid)? {
                 bail!(INSUFFICIENT_PRIVILEGE, "permission denied to set role \"{name}\"");
             }
@@ -190,7 +190,7 @@ impl Session {
 
     fn set_authorization(&mut self, name: &str) -> Result<()> {
         let view = self.core.view()?;
-        let role = view.require_role(name)?;
+        let role = named_role(&view, name)?;
         let mut users = self.core.users();
         let real = view.role(users.authenticated)?;
         if role.oid != real.oid && !real.superuser {
@@ -235,6 +235,12 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// The role that a setting names: one that is not there is a wrong value.
+fn named_role(view: &catalog::CatalogView, name: &str) -> Result<Arc<catalog::RoleDesc>> {
+    view.role_named(name)?
+        .ok_or_else(|| err!(INVALID_PARAMETER_VALUE, "role \"{name}\" does not exist"))
 }
 
 /// A text column of a command's result.

@@ -2,6 +2,7 @@
 //! the transaction commits.
 
 use crate::ddl::Ddl;
+use crate::session::permission::require_on_relation;
 use base::{Error, Oid, Result, bail, err};
 use catalog::depend::{self, ObjectAddress};
 use catalog::{RelKind, RelationDesc, oids};
@@ -21,7 +22,15 @@ impl Ddl<'_> {
             if found.kind != RelKind::Table {
                 bail!(WRONG_OBJECT_TYPE, "\"{}\" is not a table", found.name);
             }
-            self.require_owner_of_relation(&found)?;
+            let right = catalog::acl::bit(b'D');
+            require_on_relation(&self.view, self.user(), &found, right)?;
+            if found.oid < Oid::FIRST_NORMAL && !self.settings.bool("allow_system_table_mods") {
+                bail!(
+                    INSUFFICIENT_PRIVILEGE,
+                    "permission denied: \"{}\" is a system catalog",
+                    found.name
+                );
+            }
             if !tables.contains(&found.oid) {
                 tables.push(found.oid);
             }
@@ -79,7 +88,19 @@ impl Ddl<'_> {
         self.new_index_files(rel.oid)
     }
 
-    fn new_index_files(&self, table: Oid) -> Result<()> {
+    /// Gives a table and its TOAST table new, empty files, but not its own indexes.
+    pub fn new_files_without_indexes(&self, rel: &RelationDesc) -> Result<()> {
+        self.new_file_of(rel)?;
+        if rel.toast.is_valid() {
+            let toast = self.view.relation(rel.toast)?;
+            self.new_file_of(&toast)?;
+            self.new_index_files(toast.oid)?;
+        }
+        Ok(())
+    }
+
+    /// New files for a table's indexes, filled from the table.
+    pub fn new_index_files(&self, table: Oid) -> Result<()> {
         for index in &self.view.relation(table)?.indexes {
             self.new_file_of(&*self.view.relation(index.oid)?)?;
             // The table's descriptor is read again: it has the index with its new file.
@@ -91,7 +112,8 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    fn new_file_of(&self, rel: &RelationDesc) -> Result<()> {
+    /// A new, empty file for a relation.
+    pub fn new_file_of(&self, rel: &RelationDesc) -> Result<()> {
         let old = rel.relfile;
         let file = self.storage.new_file(old.tablespace, rel.persistence)?;
         let mut class = self.class_row(rel.oid)?;

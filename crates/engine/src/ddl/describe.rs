@@ -301,19 +301,19 @@ impl Ddl<'_> {
                     0 => format!("{} {name}", rel.kind.noun()),
                     n => {
                         let column = &rel.tuple.attrs[n as usize - 1].name;
-                        format!("column {} of {} {name}", quote(column), rel.kind.noun())
+                        format!("column {column} of {} {name}", rel.kind.noun())
                     }
                 }
             }
             oids::PG_TYPE => format!("type {}", self.format_type(a.object, -1)),
-            oids::PG_NAMESPACE => format!("schema {}", quote(&self.view.namespace(a.object)?.name)),
+            oids::PG_NAMESPACE => format!("schema {}", self.view.namespace(a.object)?.name),
             oids::PG_CONSTRAINT => {
                 let c = self.view.constraint(a.object)?;
                 let of = match c.relation.is_valid() {
                     true => self.describe(ObjectAddress::relation(c.relation))?,
                     false => self.describe(ObjectAddress::new(oids::PG_TYPE, c.domain))?,
                 };
-                format!("constraint {} on {of}", quote(&c.name))
+                format!("constraint {} on {of}", c.name)
             }
             oids::PG_ATTRDEF => {
                 let row = self.row_by_oid(Oid(2657), a.object)?;
@@ -323,18 +323,27 @@ impl Ddl<'_> {
             oids::PG_REWRITE => {
                 let row = self.row_by_oid(indexes::PG_REWRITE_OID, a.object)?;
                 let of = self.describe(ObjectAddress::relation(row.oid("ev_class")?))?;
-                format!("rule {} on {of}", quote(&row.text("rulename")?))
+                format!("rule {} on {of}", row.text("rulename")?)
             }
             oids::PG_TRIGGER => {
                 let row = self.row_by_oid(indexes::PG_TRIGGER_OID, a.object)?;
                 let of = self.describe(ObjectAddress::relation(row.oid("tgrelid")?))?;
-                format!("trigger {} on {of}", quote(&row.text("tgname")?))
+                format!("trigger {} on {of}", row.text("tgname")?)
             }
             oids::PG_PROC => {
                 let p = self.view.proc(a.object)?;
                 let args: Vec<String> =
                     p.arg_types.iter().map(|t| self.format_type(*t, -1)).collect();
                 format!("function {}({})", quote(&p.name), args.join(","))
+            }
+            oids::PG_DATABASE => format!("database {}", quote(&self.view.database(a.object)?.name)),
+            oids::PG_AUTHID => format!("role {}", quote(&self.view.role(a.object)?.name)),
+            oids::PG_AUTH_MEMBERS => {
+                let row = self.row_by_oid(indexes::PG_AUTH_MEMBERS_OID, a.object)?;
+                let name = |column| -> Result<String> {
+                    Ok(quote(&self.view.role(row.oid(column)?)?.name))
+                };
+                format!("membership of role {} in role {}", name("member")?, name("roleid")?)
             }
             _ => format!("object {} of class {}", a.object, a.class),
         })

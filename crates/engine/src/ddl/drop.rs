@@ -101,6 +101,11 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// Removes one object, whatever else it is a part of.
+    pub fn remove_one(&self, a: ObjectAddress) -> Result<()> {
+        self.remove(a)
+    }
+
     /// Drops all that is in a schema, but not the schema.
     pub fn empty_schema(&self, schema: Oid) -> Result<()> {
         let schema = ObjectAddress::new(oids::PG_NAMESPACE, schema);

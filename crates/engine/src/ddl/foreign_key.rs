@@ -39,7 +39,7 @@ impl Ddl<'_> {
         constraint: &ast::Constraint,
         fk: &ast::ForeignKey,
         check: bool,
-    ) -> Result<()> {
+    ) -> Result<Oid> {
         let rel = self.view.relation(table)?;
         let target = self
             .view
@@ -105,7 +105,7 @@ impl Ddl<'_> {
             let made = self.view.constraint(oid)?;
             self.storage.check_foreign_key(&*self.view.relation(table)?, &made)?;
         }
-        Ok(())
+        Ok(oid)
     }
 
     fn check_persistence(&self, rel: &RelationDesc, target: &RelationDesc) -> Result<()> {

@@ -200,7 +200,19 @@ impl Ddl<'_> {
             let column = ObjectAddress::column(new.table, key.attnum);
             depend::record(self.rows, own, column, DependKind::Auto)?;
         }
-        if !any || new.exprs.is_some() || new.predicate.is_some() {
+        if let Some(text) = &new.exprs {
+            let exprs: Vec<ir::Expr> = crate::cook::from_text(text)?;
+            for e in &exprs {
+                any |= !crate::cook::columns_of(e).is_empty();
+                self.depend_expr_kind(own, e, new.table, DependKind::Auto)?;
+            }
+        }
+        if let Some(text) = &new.predicate {
+            let predicate: ir::Expr = crate::cook::from_text(text)?;
+            any |= !crate::cook::columns_of(&predicate).is_empty();
+            self.depend_expr_kind(own, &predicate, new.table, DependKind::Auto)?;
+        }
+        if !any {
             let table = ObjectAddress::relation(new.table);
             depend::record(self.rows, own, table, DependKind::Auto)?;
         }

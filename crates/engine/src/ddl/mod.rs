@@ -2,18 +2,23 @@
 //! system tables through [`catalog::RowWriter`], and on files through [`RelStorage`]: both are
 //! undone if the transaction is.
 
-pub mod alter_table;
+pub mod alter;
 pub mod column;
 pub mod comment;
 pub mod describe;
 pub mod drop;
 pub mod foreign_key;
+pub mod grant;
 pub mod index;
+pub mod inherit;
 pub mod key;
+pub mod like;
 pub mod name;
 pub mod option;
+pub mod partition;
 pub mod references;
 pub mod relation;
+pub mod role;
 pub mod schema;
 pub mod sequence;
 pub mod shared_depend;
@@ -46,6 +51,20 @@ pub trait RelStorage {
     fn check_rows(&self, table: &RelationDesc, name: &str, check: &ir::Expr) -> Result<()>;
     /// Fails if a row of the table refers to nothing.
     fn check_foreign_key(&self, table: &RelationDesc, fk: &ConstraintDesc) -> Result<()>;
+    /// Opens a table's files, so that they can be read after it has got others.
+    fn open(&self, table: &RelationDesc) -> Result<()>;
+    /// Writes the rows of `old` to the files of `new`, with some columns computed: from the old
+    /// row, or (`true`) from the new one.
+    fn rewrite(
+        &self,
+        old: &RelationDesc,
+        new: &RelationDesc,
+        values: &[(i16, ir::Expr, bool)],
+    ) -> Result<()>;
+    /// The value of an expression without columns.
+    fn evaluate(&self, expr: &ir::Expr) -> Result<types::Datum>;
+    /// The last value of a sequence, and whether it was used.
+    fn sequence_state(&self, rel: &RelationDesc) -> Result<(i64, bool)>;
     /// Writes a sequence's first row.
     fn start_sequence(&self, rel: &RelationDesc, last: i64, called: bool) -> Result<()>;
 }

@@ -2,7 +2,9 @@
 
 use super::Ddl;
 use base::{Oid, Result, bail, err};
+use catalog::acl::bit;
 use catalog::oids;
+use catalog::privilege::{Grantable, Rights};
 use parser::ast::{Name, RelName};
 
 /// The longest name, in bytes.
@@ -65,12 +67,46 @@ fn is_key_word(name: &str) -> bool {
 impl Ddl<'_> {
     /// The schema a new object goes to.
     pub fn creation_namespace(&self, schema: Option<&str>) -> Result<Oid> {
-        match schema {
-            Some(s) => Ok(self.view.require_namespace(s)?.oid),
+        let namespace = match schema {
+            Some(s) => self.view.require_namespace(s)?.oid,
             None => self.view.context().creation_namespace.ok_or_else(|| {
                 err!(INVALID_SCHEMA_NAME, "no schema has been selected to create in")
-            }),
+            })?,
+        };
+        self.require_create_in(namespace)?;
+        Ok(namespace)
+    }
+
+    /// Fails unless the user may make objects in the schema.
+    pub fn require_create_in(&self, namespace: Oid) -> Result<()> {
+        if Some(namespace) == self.view.context().temp_namespace {
+            return Ok(());
         }
+        let desc = self.view.namespace(namespace)?;
+        let acl = desc.acl.as_deref();
+        let rights = Rights { kind: Grantable::Schema, owner: desc.owner, acl };
+        if rights.of(&self.view, self.user(), bit(b'C'))? != 0 {
+            return Ok(());
+        }
+        Err(super::grant::permission_denied("schema", &desc.name))
+    }
+
+    /// Fails unless the user has a right on the database.
+    pub fn require_on_database(&self, letter: u8) -> Result<()> {
+        let desc = self.view.database(self.view.context().database)?;
+        let acl = desc.acl.as_deref();
+        let rights = Rights { kind: Grantable::Database, owner: desc.owner, acl };
+        if rights.of(&self.view, self.user(), bit(letter))? != 0 {
+            return Ok(());
+        }
+        Err(match letter {
+            b'T' => err!(
+                INSUFFICIENT_PRIVILEGE,
+                "permission denied to create temporary tables in database \"{}\"",
+                desc.name
+            ),
+            _ => super::grant::permission_denied("database", &desc.name),
+        })
     }
 
     /// The schema a new relation goes to; system schemas are not for users.

@@ -3,7 +3,9 @@
 use super::Ddl;
 use super::column::NewColumn;
 use base::{Oid, RelFile, Result, bail};
+use catalog::acl::AclItem;
 use catalog::depend::{self, DependKind, ObjectAddress};
+use catalog::privilege::Grantable;
 use catalog::{Persistence, RelKind, RelationDesc, SysRow, oids, vector};
 use std::sync::Arc;
 use types::Datum;
@@ -122,6 +124,8 @@ impl Ddl<'_> {
             .set_bool("relispopulated", true)?
             .set_char("relreplident", if is_table { b'd' } else { b'n' })?
             .set_bool("relispartition", new.is_partition)?;
+        let acl = self.acl_of_new_relation(new)?;
+        self.set_new_acl(&mut row, "relacl", &acl)?;
         if !new.options.is_empty() {
             row.set("reloptions", vector::from_texts(oids::TEXT, &new.options))?;
         }
@@ -136,7 +140,22 @@ impl Ddl<'_> {
         let own = ObjectAddress::relation(oid);
         let schema = ObjectAddress::new(oids::PG_NAMESPACE, new.namespace);
         depend::record(self.rows, own, schema, DependKind::Normal)?;
-        self.depend_owner(own, new.owner)
+        self.depend_owner(own, new.owner)?;
+        self.depend_new_acl(own, new.owner, &self.acl_of_new_relation(new)?)
+    }
+
+    /// What default privileges say of a new relation.
+    fn acl_of_new_relation(&self, new: &NewRelation<'_>) -> Result<Option<Vec<AclItem>>> {
+        let kind = match new.kind {
+            RelKind::Sequence => Grantable::Sequence,
+            RelKind::Table
+            | RelKind::Partitioned
+            | RelKind::View
+            | RelKind::MatView
+            | RelKind::Foreign => Grantable::Table,
+            _ => return Ok(None),
+        };
+        self.acl_of_new(kind, new.owner, new.namespace)
     }
 
     /// The composite type of a relation's rows and the array type over it.
@@ -195,10 +214,7 @@ impl Ddl<'_> {
         owner: Oid,
         align: u8,
     ) -> Result<()> {
-        let mut name = format!("_{}", super::name::clip(elem_name, super::name::MAX_NAME - 1));
-        while self.view.type_oid_in(namespace, &name)?.is_some() {
-            name = format!("_{}", super::name::clip(&name, super::name::MAX_NAME - 1));
-        }
+        let name = self.array_type_name(elem_name, namespace)?;
         let collation = self.view.find_type(elem)?.map_or(Oid::INVALID, |t| t.collation);
         let mut row = SysRow::new(oids::PG_TYPE)?;
         row.set_oid("oid", oid)?
@@ -225,6 +241,46 @@ impl Ddl<'_> {
         let own = ObjectAddress::new(oids::PG_TYPE, oid);
         let elem = ObjectAddress::new(oids::PG_TYPE, elem);
         depend::record(self.rows, own, elem, DependKind::Internal)
+    }
+
+    /// A free name for the array type over a type.
+    pub fn array_type_name(&self, elem: &str, namespace: Oid) -> Result<String> {
+        self.array_type_name_but(elem, namespace, "")
+    }
+
+    /// As [`Ddl::array_type_name`], but not this one.
+    pub fn array_type_name_but(&self, elem: &str, namespace: Oid, taken: &str) -> Result<String> {
+        let clip = super::name::clip;
+        let longest = super::name::MAX_NAME;
+        let mut name = format!("_{}", clip(elem, longest - 1));
+        let mut pass = 0;
+        while name == taken || self.view.type_oid_in(namespace, &name)?.is_some() {
+            pass += 1;
+            let tail = format!("_{pass}");
+            name = format!("_{}{tail}", clip(elem, longest - 1 - tail.len()));
+        }
+        Ok(name)
+    }
+
+    /// True if values of a type are checked when they are coerced to it.
+    pub fn domain_has_constraints(&self, ty: Oid) -> Result<bool> {
+        let t = self.view.type_(ty)?;
+        if t.kind != b'd' {
+            return Ok(false);
+        }
+        Ok(t.not_null
+            || !self.view.domain_constraints(ty)?.is_empty()
+            || self.domain_has_constraints(t.base_type)?)
+    }
+
+    /// An object's comment.
+    pub fn comment_of(&self, a: ObjectAddress) -> Result<Option<String>> {
+        let key = [Datum::U32(a.object.0), Datum::U32(a.class.0), Datum::I32(a.sub)];
+        let rows = self.rows.index_scan(catalog::indexes::PG_DESCRIPTION_OBJECT, &key)?;
+        match rows.first() {
+            Some(row) => Ok(Some(row.text("description")?.to_string())),
+            None => Ok(None),
+        }
     }
 
     /// Gives a table a TOAST table if one of its columns may need it.

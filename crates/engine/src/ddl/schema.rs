@@ -4,6 +4,7 @@ use super::Ddl;
 use super::index::with_code;
 use base::{Error, Oid, Result, SqlState, bail, err};
 use catalog::depend::ObjectAddress;
+use catalog::privilege::Grantable;
 use catalog::{RelKind, RelationDesc, SysRow, oids};
 use parser::ast::{CreateSchemaStmt, RoleKind, RoleSpec};
 
@@ -26,25 +27,7 @@ impl Ddl<'_> {
 
     /// True if the current user has the rights of `role`.
     pub fn has_rights_of(&self, role: Oid) -> Result<bool> {
-        let user = self.user();
-        if user == role || self.is_superuser()? {
-            return Ok(true);
-        }
-        let mut seen = vec![user];
-        let mut next = 0;
-        while next < seen.len() {
-            let desc = self.view.role(seen[next])?;
-            next += 1;
-            for (member_of, _, inherit, _) in &desc.member_of {
-                if *inherit && !seen.contains(member_of) {
-                    if *member_of == role {
-                        return Ok(true);
-                    }
-                    seen.push(*member_of);
-                }
-            }
-        }
-        Ok(false)
+        catalog::privilege::has_rights_of(&self.view, self.user(), role)
     }
 
     /// Fails unless the current user owns the relation; system tables are nobody's.
@@ -76,6 +59,11 @@ impl Ddl<'_> {
             Some(name) => name.clone(),
             None => self.view.role(owner)?.name.to_string(),
         };
+        self.require_on_database(b'C')?;
+        if !catalog::privilege::can_set_role(&self.view, self.user(), owner)? {
+            let role = self.role_name(owner)?;
+            bail!(INSUFFICIENT_PRIVILEGE, "must be able to SET ROLE \"{role}\"");
+        }
         if let Some(found) = self.view.namespace_named(&name)? {
             let text = format!("schema \"{name}\" already exists");
             if !stmt.if_not_exists {
@@ -97,8 +85,16 @@ impl Ddl<'_> {
         let oid = self.rows.new_oid(oids::PG_NAMESPACE)?;
         let mut row = SysRow::new(oids::PG_NAMESPACE)?;
         row.set_oid("oid", oid)?.set_text("nspname", name)?.set_oid("nspowner", owner)?;
+        let own = ObjectAddress::new(oids::PG_NAMESPACE, oid);
+        // Temporary schemas are the system's.
+        let acl = match name.starts_with("pg_") {
+            true => None,
+            false => self.acl_of_new(Grantable::Schema, owner, Oid::INVALID)?,
+        };
+        self.set_new_acl(&mut row, "nspacl", &acl)?;
         self.rows.insert(row)?;
-        self.depend_owner(ObjectAddress::new(oids::PG_NAMESPACE, oid), owner)?;
+        self.depend_owner(own, owner)?;
+        self.depend_new_acl(own, owner, &acl)?;
         Ok(oid)
     }
 }

@@ -8,7 +8,7 @@ use super::type_name::ResolvedType;
 use base::{Error, Oid, Result, SqlState, bail, err};
 use catalog::depend::{self, DependKind, ObjectAddress};
 use catalog::{Persistence, RelKind, SequenceDesc, SysRow, oids};
-use parser::ast::{self, ColumnDef, CreateSequenceStmt, CreateTableStmt, SeqOption, SeqOptionKind};
+use parser::ast::{self, ColumnDef, CreateSequenceStmt, SeqOption, SeqOptionKind};
 
 /// The bounds of a sequence's type.
 fn type_bounds(type_oid: Oid) -> Option<(i64, i64)> {
@@ -233,13 +233,13 @@ impl Ddl<'_> {
     /// The sequence of a serial column.
     pub(super) fn serial_sequence(
         &self,
-        stmt: &CreateTableStmt,
+        table: &str,
         def: &ColumnDef,
         type_oid: Oid,
         namespace: Oid,
         persistence: Persistence,
     ) -> Result<Oid> {
-        self.create_owned_sequence(&stmt.rel.name, &def.name, type_oid, namespace, persistence, &[])
+        self.create_owned_sequence(table, &def.name, type_oid, namespace, persistence, &[])
     }
 
     /// A sequence for a column, named after both. The caller records the dependency.
@@ -275,6 +275,81 @@ impl Ddl<'_> {
         let text =
             format!("pg_catalog.nextval('{}'::pg_catalog.regclass)", quoted.replace('\'', "''"));
         parser::parse_expr(&text)
+    }
+
+    /// ALTER SEQUENCE.
+    pub fn alter_sequence(&self, stmt: &ast::AlterSequenceStmt) -> Result<()> {
+        let kind = ast::ObjectKind::Sequence;
+        let Some(rel) = self.relation_to_alter(&stmt.rel, kind, stmt.missing_ok)? else {
+            return Ok(());
+        };
+        self.require_owner_of_relation(&rel)?;
+        self.change_sequence(rel.oid, &stmt.options)
+    }
+
+    /// Changes a sequence's parameters, and with RESTART where it is.
+    pub fn change_sequence(&self, oid: Oid, options: &[SeqOption]) -> Result<()> {
+        self.storage.lock(oid, ast::LockMode::ShareRowExclusive)?;
+        let rel = self.view.relation(oid)?;
+        let old = self.view.sequence(oid)?;
+        let mut all = options.to_vec();
+        // Another type brings its own bounds, where the old ones were those of the old type.
+        let new_type = options.iter().find_map(|o| match &o.kind {
+            SeqOptionKind::As(t) => Some(t),
+            _ => None,
+        });
+        if let Some(t) = new_type {
+            let t = self.resolve_type(t)?.oid;
+            let reset = |kind: SeqOptionKind| SeqOption { kind, pos: ast::NO_POS };
+            if let (Some((old_min, old_max)), true) = (type_bounds(old.type_oid), t != old.type_oid)
+            {
+                let has_max = all.iter().any(|o| matches!(o.kind, SeqOptionKind::MaxValue(_)));
+                let has_min = all.iter().any(|o| matches!(o.kind, SeqOptionKind::MinValue(_)));
+                if !has_max && old.max == old_max {
+                    all.push(reset(SeqOptionKind::MaxValue(None)));
+                }
+                if !has_min && old.min == old_min {
+                    all.push(reset(SeqOptionKind::MinValue(None)));
+                }
+            }
+        }
+        let (seq, more) = self.sequence_options(&all, Some(&old), old.type_oid)?;
+        let mut row = self.row_by_oid(catalog::indexes::PG_SEQUENCE_SEQRELID, oid)?;
+        row.set_oid("seqtypid", seq.type_oid)?
+            .set_i64("seqstart", seq.start)?
+            .set_i64("seqincrement", seq.increment)?
+            .set_i64("seqmax", seq.max)?
+            .set_i64("seqmin", seq.min)?
+            .set_i64("seqcache", seq.cache)?
+            .set_bool("seqcycle", seq.cycle)?;
+        self.rows.update(row)?;
+        let (mut last, mut called) = self.storage.sequence_state(&rel)?;
+        if let Some(to) = more.restart {
+            (last, called) = (to.unwrap_or(seq.start), false);
+        }
+        let what = if more.restart.is_some() { "RESTART" } else { "RESTART" };
+        if last < seq.min {
+            bail!(
+                INVALID_PARAMETER_VALUE,
+                "{what} value ({last}) cannot be less than MINVALUE ({})",
+                seq.min
+            );
+        }
+        if last > seq.max {
+            bail!(
+                INVALID_PARAMETER_VALUE,
+                "{what} value ({last}) cannot be greater than MAXVALUE ({})",
+                seq.max
+            );
+        }
+        self.new_file_of(&rel)?;
+        let fresh = self.view.relation(oid)?;
+        self.storage.start_sequence(&fresh, last, called)?;
+        self.env.core.sequences.lock().0.remove(&oid);
+        if let Some(owner) = more.owned_by {
+            self.own_sequence(oid, owner)?;
+        }
+        Ok(())
     }
 }
 

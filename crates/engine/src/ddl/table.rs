@@ -12,20 +12,21 @@ use parser::ast::{
 };
 
 /// A constraint of the new table, with the column it was written at.
-struct Pending<'a> {
-    constraint: std::borrow::Cow<'a, Constraint>,
-    column: Option<i16>,
+pub(super) struct Pending<'a> {
+    pub constraint: std::borrow::Cow<'a, Constraint>,
+    pub column: Option<i16>,
 }
 
 /// What is done once the table is there.
 #[derive(Default)]
-struct Later<'a> {
-    not_null: Vec<(i16, Option<String>, bool)>,
-    defaults: Vec<(i16, ast::Expr, u8)>,
-    sequences: Vec<(i16, Oid)>,
-    keys: Vec<Pending<'a>>,
-    checks: Vec<Pending<'a>>,
-    foreign: Vec<Pending<'a>>,
+pub(super) struct Later<'a> {
+    pub not_null: Vec<(i16, Option<String>, bool)>,
+    pub defaults: Vec<(i16, ast::Expr, u8)>,
+    pub sequences: Vec<(i16, Oid)>,
+    pub keys: Vec<Pending<'a>>,
+    pub checks: Vec<Pending<'a>>,
+    pub foreign: Vec<Pending<'a>>,
+    pub likes: Vec<(std::sync::Arc<catalog::RelationDesc>, Vec<ast::LikeOption>)>,
 }
 
 impl Ddl<'_> {
@@ -33,15 +34,6 @@ impl Ddl<'_> {
     pub fn create_table(&self, stmt: &CreateTableStmt) -> Result<()> {
         if stmt.foreign.is_some() {
             return Err(Error::unsupported("CREATE FOREIGN TABLE"));
-        }
-        if stmt.of_type.is_some() {
-            return Err(Error::unsupported("CREATE TABLE OF"));
-        }
-        if stmt.partition_of.is_some() || stmt.partition_by.is_some() {
-            return Err(Error::unsupported("partitioning"));
-        }
-        if !stmt.inherits.is_empty() {
-            return Err(Error::unsupported("INHERITS"));
         }
         if let Some(am) = &stmt.access_method
             && am != "heap"
@@ -59,24 +51,58 @@ impl Ddl<'_> {
             return Ok(());
         }
         let mut later = Later::default();
-        let columns = self.table_columns(stmt, namespace, persistence, &mut later)?;
+        let parents: Vec<ast::RelName> = match &stmt.partition_of {
+            Some((parent, _)) => vec![parent.clone()],
+            None => stmt.inherits.clone(),
+        };
+        let mut inherited = self.inherited(&parents, persistence, stmt.partition_of.is_some())?;
+        let of_type = self.of_type_columns(stmt, &mut inherited)?;
+        let columns = self.table_columns(stmt, &inherited, namespace, persistence, &mut later)?;
         let oid = self.create_relation(NewRelation {
             oid: None,
             name: &stmt.rel.name,
             namespace,
-            kind: RelKind::Table,
+            kind: match stmt.partition_by {
+                Some(_) => RelKind::Partitioned,
+                None => RelKind::Table,
+            },
             persistence,
             owner: self.user(),
             am: oids::HEAP_AM,
             tablespace: self.tablespace(stmt.tablespace.as_deref())?,
             columns: &columns,
             options: reloptions(&stmt.options)?,
-            of_type: Oid::INVALID,
-            is_partition: false,
+            of_type,
+            is_partition: stmt.partition_of.is_some(),
         })?;
-        self.create_toast_if_needed(oid)?;
+        if of_type.is_valid() {
+            let own = ObjectAddress::relation(oid);
+            let ty = ObjectAddress::new(oids::PG_TYPE, of_type);
+            depend::record(self.rows, own, ty, DependKind::Normal)?;
+        }
+        if stmt.partition_by.is_none() {
+            self.create_toast_if_needed(oid)?;
+        }
         self.on_commit(oid, stmt.on_commit, persistence)?;
-        self.finish_table(oid, later)
+        for (i, parent) in inherited.parents.iter().enumerate() {
+            let partition = stmt.partition_of.is_some();
+            self.insert_inherits(oid, parent.oid, i as i32 + 1, partition)?;
+        }
+        if let Some((_, bound)) = &stmt.partition_of {
+            self.store_bound(oid, &inherited.parents[0], bound)?;
+        }
+        if let Some(spec) = &stmt.partition_by {
+            self.store_partition_key(oid, spec)?;
+        }
+        self.inherit_defaults(oid, &inherited, &later)?;
+        self.finish_table(oid, &mut later, &inherited.parents)?;
+        for (source, options) in &later.likes {
+            self.expand_like(oid, source, options)?;
+        }
+        if stmt.partition_of.is_some() {
+            self.inherit_indexes(oid, &inherited.parents[0])?;
+        }
+        Ok(())
     }
 
     /// The schema and the persistence: a temporary table is in the session's own schema.
@@ -110,18 +136,58 @@ impl Ddl<'_> {
     fn table_columns<'s>(
         &self,
         stmt: &'s CreateTableStmt,
+        inherited: &super::inherit::Inherited,
         namespace: Oid,
         persistence: Persistence,
         later: &mut Later<'s>,
     ) -> Result<Vec<NewColumn>> {
-        let mut columns: Vec<NewColumn> = Vec::new();
+        let mut columns: Vec<NewColumn> = inherited.columns.clone();
+        let count = columns.len();
+        let mut own_place = 0;
+        let mut merged: Vec<usize> = Vec::new();
         for element in &stmt.elements {
             match element {
+                TableElement::Column(def) if def.type_name.is_none() => {
+                    let Some(at) = columns.iter().position(|c| c.name == def.name) else {
+                        bail!(UNDEFINED_COLUMN, "column \"{}\" does not exist", def.name);
+                    };
+                    let mut column = columns[at].clone();
+                    column.has_default = false;
+                    self.column_options(
+                        &stmt.rel.name,
+                        def,
+                        &mut column,
+                        at as i16 + 1,
+                        namespace,
+                        persistence,
+                        later,
+                    )?;
+                    column.has_default |= columns[at].has_default;
+                    columns[at] = column;
+                }
                 TableElement::Column(def) => {
-                    let number = columns.len() as i16 + 1;
-                    let column =
-                        self.table_column(stmt, def, number, namespace, persistence, later)?;
-                    columns.push(column);
+                    own_place += 1;
+                    let found = columns[..count].iter().position(|c| c.name == def.name);
+                    let number = match found {
+                        Some(at) => at as i16 + 1,
+                        None => columns.len() as i16 + 1,
+                    };
+                    let column = self.table_column(
+                        &stmt.rel.name,
+                        def,
+                        number,
+                        namespace,
+                        persistence,
+                        later,
+                    )?;
+                    match found.filter(|at| !merged.contains(at)) {
+                        Some(at) => {
+                            merged.push(at);
+                            let moved = at + 1 != own_place;
+                            self.merge_own_column(&mut columns[at], column, moved)?;
+                        }
+                        None => columns.push(column),
+                    }
                 }
                 TableElement::Like(like) => self.like(like, &mut columns, later)?,
                 TableElement::Constraint(c) => {
@@ -173,9 +239,9 @@ impl Ddl<'_> {
         }
     }
 
-    fn table_column<'s>(
+    pub(super) fn table_column<'s>(
         &self,
-        stmt: &'s CreateTableStmt,
+        table: &str,
         def: &'s ColumnDef,
         number: i16,
         namespace: Oid,
@@ -190,7 +256,7 @@ impl Ddl<'_> {
             Some(oid) => super::type_name::ResolvedType { oid, typmod: -1, ndims: 0 },
             None => self.resolve_type(type_name)?,
         };
-        let mut column = NewColumn::new(&def.name, t, self.column_collation(def, t.oid)?);
+        let mut column = NewColumn::new(&def.name, t.clone(), self.column_collation(def, t.oid)?);
         column.storage = def.storage.as_deref().map(storage_letter).transpose()?.flatten();
         column.compression = match def.compression.as_deref() {
             None | Some("default") => 0,
@@ -199,17 +265,48 @@ impl Ddl<'_> {
             Some(m) => bail!(INVALID_PARAMETER_VALUE, "invalid compression method \"{m}\""),
         };
         if serial.is_some() {
-            let seq = self.serial_sequence(stmt, def, t.oid, namespace, persistence)?;
+            let seq = self.serial_sequence(table, def, t.oid, namespace, persistence)?;
             later.sequences.push((number, seq));
             later.not_null.push((number, None, false));
             column.has_default = true;
             let default = self.nextval_expr(seq)?;
             later.defaults.push((number, default, 0));
         }
-        for c in &def.constraints {
-            self.column_constraint(stmt, &mut column, number, c, namespace, persistence, later)?;
-        }
+        self.column_options(table, def, &mut column, number, namespace, persistence, later)?;
         Ok(column)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn column_options<'s>(
+        &self,
+        table: &str,
+        def: &'s ColumnDef,
+        column: &mut NewColumn,
+        number: i16,
+        namespace: Oid,
+        persistence: Persistence,
+        later: &mut Later<'s>,
+    ) -> Result<()> {
+        for c in &def.constraints {
+            self.column_constraint(table, column, number, c, namespace, persistence, later)?;
+        }
+        let clash = match () {
+            () if column.has_default && column.identity != 0 && column.generated == 0 => {
+                Some("both default and identity")
+            }
+            () if column.generated != 0 && column.identity != 0 => {
+                Some("both identity and generation expression")
+            }
+            () => None,
+        };
+        if let Some(clash) = clash {
+            bail!(
+                SYNTAX_ERROR,
+                "{clash} specified for column \"{}\" of table \"{table}\"",
+                column.name
+            );
+        }
+        Ok(())
     }
 
     fn column_collation(&self, def: &ColumnDef, type_oid: Oid) -> Result<Oid> {
@@ -233,7 +330,7 @@ impl Ddl<'_> {
     #[allow(clippy::too_many_arguments)]
     fn column_constraint<'s>(
         &self,
-        stmt: &'s CreateTableStmt,
+        table: &str,
         column: &mut NewColumn,
         number: i16,
         c: &'s Constraint,
@@ -255,7 +352,7 @@ impl Ddl<'_> {
                         SYNTAX_ERROR,
                         "multiple default values specified for column \"{}\" of table \"{}\"",
                         column.name,
-                        stmt.rel.name
+                        table
                     );
                     return Err(e.at(c.pos));
                 }
@@ -265,7 +362,7 @@ impl Ddl<'_> {
             }
             ConstraintKind::Identity { always, options } => {
                 let seq = self.create_owned_sequence(
-                    &stmt.rel.name,
+                    table,
                     &column.name,
                     column.type_oid,
                     namespace,
@@ -300,34 +397,12 @@ impl Ddl<'_> {
         }
     }
 
-    fn like(
+    fn finish_table(
         &self,
-        like: &ast::LikeClause,
-        columns: &mut Vec<NewColumn>,
+        oid: Oid,
         later: &mut Later<'_>,
+        parents: &[std::sync::Arc<catalog::RelationDesc>],
     ) -> Result<()> {
-        let source = self
-            .view
-            .require_relation(like.rel.schema.as_deref(), &like.rel.name)
-            .map_err(|e| e.at(like.rel.pos))?;
-        let unsupported = like
-            .options
-            .iter()
-            .any(|o| !matches!(o, ast::LikeOption::Comments | ast::LikeOption::Statistics));
-        if unsupported {
-            return Err(Error::unsupported("LIKE with INCLUDING"));
-        }
-        for a in source.tuple.attrs.iter().filter(|a| !a.dropped) {
-            let t = super::type_name::ResolvedType { oid: a.type_oid, typmod: a.typmod, ndims: 0 };
-            columns.push(NewColumn::new(&a.name, t, a.collation));
-            if a.not_null {
-                later.not_null.push((columns.len() as i16, None, false));
-            }
-        }
-        Ok(())
-    }
-
-    fn finish_table(&self, oid: Oid, later: Later<'_>) -> Result<()> {
         for (number, sequence) in &later.sequences {
             let kind = if *number < 0 { DependKind::Internal } else { DependKind::Auto };
             let column = ObjectAddress::column(oid, number.abs());
@@ -344,6 +419,9 @@ impl Ddl<'_> {
             if let ConstraintKind::Check(e) = &p.constraint.kind {
                 self.add_check(oid, &p.constraint, e, false)?;
             }
+        }
+        for parent in parents {
+            self.inherit_constraints(oid, parent)?;
         }
         for p in &later.keys {
             match &p.constraint.kind {

@@ -11,7 +11,7 @@ impl Session {
     pub(super) fn command(
         &mut self,
         stmt: &RawStmt,
-        _text: &str,
+        text: &str,
         _params: &[Datum],
         _sink: &mut dyn Sink,
     ) -> Result<Option<String>> {
@@ -40,6 +40,59 @@ impl Session {
                 self.prevent_in_read_only("ALTER DATABASE")?;
                 self.own_database(o)?;
                 "ALTER DATABASE"
+            }
+            Stmt::CreateRole(s) => {
+                self.prevent_in_read_only("CREATE ROLE")?;
+                self.with_ddl(text, |ddl| ddl.create_role(s))?;
+                "CREATE ROLE"
+            }
+            Stmt::AlterRole(s) => {
+                self.prevent_in_read_only("ALTER ROLE")?;
+                self.with_ddl(text, |ddl| ddl.alter_role(s))?;
+                "ALTER ROLE"
+            }
+            Stmt::AlterRoleSet(s) => {
+                self.prevent_in_read_only("ALTER ROLE")?;
+                let (database, role) = self.with_ddl(text, |ddl| ddl.settings_target(s))?;
+                self.store_setting(database, role, &s.set)?;
+                "ALTER ROLE"
+            }
+            Stmt::DropRole { roles, missing_ok } => {
+                self.prevent_in_read_only("DROP ROLE")?;
+                self.with_ddl(text, |ddl| ddl.drop_roles(roles, *missing_ok))?;
+                "DROP ROLE"
+            }
+            Stmt::Rename(r) if r.object.kind == ObjectKind::Role => {
+                self.prevent_in_read_only("ALTER ROLE")?;
+                self.with_ddl(text, |ddl| ddl.rename_role(r))?;
+                "ALTER ROLE"
+            }
+            Stmt::GrantRole(s) => {
+                let tag = if s.is_grant { "GRANT ROLE" } else { "REVOKE ROLE" };
+                self.prevent_in_read_only(tag)?;
+                self.with_ddl(text, |ddl| ddl.grant_role(s))?;
+                tag
+            }
+            Stmt::Grant(s) => {
+                let tag = if s.is_grant { "GRANT" } else { "REVOKE" };
+                self.prevent_in_read_only(tag)?;
+                self.with_ddl(text, |ddl| ddl.grant(s))?;
+                tag
+            }
+            Stmt::AlterDefaultPrivileges(s) => {
+                self.prevent_in_read_only("ALTER DEFAULT PRIVILEGES")?;
+                self.with_ddl(text, |ddl| ddl.alter_default_privileges(s))?;
+                "ALTER DEFAULT PRIVILEGES"
+            }
+            Stmt::DropOwned { roles, cascade } => {
+                self.prevent_in_read_only("DROP OWNED")?;
+                self.with_ddl(text, |ddl| ddl.drop_owned(roles, *cascade))?;
+                "DROP OWNED"
+            }
+            Stmt::ReassignOwned { roles, new_role } => {
+                self.prevent_in_read_only("REASSIGN OWNED")?;
+                self.with_ddl(text, |ddl| ddl.reassign_owned(roles, new_role))?;
+                "REASSIGN OWNED"
             }
             _ => return Ok(None),
         };

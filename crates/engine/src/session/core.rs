@@ -245,11 +245,19 @@ impl SessionCore {
         for name in split_list(path).unwrap_or_default() {
             let found = match name.as_str() {
                 "$user" => match view.find_role(users.current)? {
-                    Some(role) => view.namespace_named(&role.name)?.map(|n| n.oid),
+                    Some(role) => view.namespace_named(&role.name)?,
                     None => None,
                 },
-                "pg_temp" => temp,
-                name => view.namespace_named(name)?.map(|n| n.oid),
+                "pg_temp" => match temp {
+                    Some(oid) => view.find_namespace(oid)?,
+                    None => None,
+                },
+                name => view.namespace_named(name)?,
+            };
+            let found = match found {
+                Some(n) if Some(n.oid) == temp => Some(n.oid),
+                Some(n) if view.has_usage(users.current, &n)? => Some(n.oid),
+                _ => None,
             };
             if let Some(oid) = found
                 && !named.contains(&oid)

@@ -7,6 +7,7 @@ use access::index::{BuildOptions, BuildOutcome, BuildSource};
 use access::sequence::{Sequence, SequenceRow};
 use base::{Error, Oid, RelFile, Result, err};
 use catalog::{ConstraintDesc, IndexDesc, OidSource, Persistence, RelationDesc};
+use executor::RowExprs;
 use parser::ast::LockMode;
 use std::sync::Arc;
 use types::{BATCH_ROWS, Batch, Datum};
@@ -55,15 +56,53 @@ impl RelStorage for Session {
         let rel = at
             .map(|i| open.indexes[i].clone())
             .ok_or_else(|| Error::internal("an index is not its table's"))?;
-        if index.exprs.is_some() || index.predicate.is_some() {
-            return Err(Error::unsupported("building an index on expressions"));
-        }
         let memory = (self.core.settings.lock().i64("maintenance_work_mem") as usize) << 10;
         let snapshot = self.core.txn()?.latest_snapshot();
-        let width = index.columns.iter().max().map_or(0, |n| *n as usize);
+        let mut exprs: Vec<ir::Expr> = match &index.exprs {
+            Some(text) => crate::cook::from_text(text)?,
+            None => Vec::new(),
+        };
+        let computed = exprs.len();
+        if let Some(text) = &index.predicate {
+            exprs.push(crate::cook::from_text(text)?);
+        }
+        let width = match exprs.is_empty() {
+            true => index.columns.iter().max().map_or(0, |n| *n as usize),
+            false => table.tuple.natts(),
+        };
         let scan = BuildScan::new(&open.heap, &snapshot)?.first_columns(width);
-        let columns = index.columns.iter().map(|n| *n as usize - 1).collect();
-        let mut source = TableRows { session: self, scan, columns, done: 0 };
+        let mut next = 0;
+        let columns = index
+            .columns
+            .iter()
+            .map(|n| match *n {
+                0 => {
+                    next += 1;
+                    Err(next - 1)
+                }
+                n => Ok(n as usize - 1),
+            })
+            .collect();
+        let env = self.env()?;
+        let parts = super::RunParts::new(self)?;
+        let progs = match exprs.is_empty() {
+            true => None,
+            false => {
+                let snapshot = Arc::new(snapshot.clone());
+                Some(RowExprs::new(&env.view, storage, table, snapshot, &exprs)?)
+            }
+        };
+        let predicate = index.predicate.as_ref().map(|_| computed);
+        let mut source = TableRows {
+            session: self,
+            scan,
+            columns,
+            progs,
+            predicate,
+            parts: &parts,
+            env: &env,
+            done: 0,
+        };
         match rel.am().build(storage, &rel, &mut source, BuildOptions { memory })? {
             BuildOutcome::Done(_) => Ok(()),
             BuildOutcome::Duplicate(key, ..) => {
@@ -94,11 +133,44 @@ impl RelStorage for Session {
         .column(name.to_string()))
     }
 
-    fn check_rows(&self, table: &RelationDesc, name: &str, _check: &ir::Expr) -> Result<()> {
-        if self.table_is_empty(table)? {
+    fn check_rows(&self, table: &RelationDesc, name: &str, check: &ir::Expr) -> Result<()> {
+        let violated = self.any_row(table, check, false)?;
+        if !violated {
             return Ok(());
         }
-        Err(Error::unsupported(format!("adding check constraint \"{name}\" to a table with rows")))
+        Err(err!(
+            CHECK_VIOLATION,
+            "check constraint \"{name}\" of relation \"{}\" is violated by some row",
+            table.name
+        )
+        .constraint(name.to_string()))
+    }
+
+    fn open(&self, table: &RelationDesc) -> Result<()> {
+        let view = self.core.view()?;
+        table.open(self.core.database.storage(), &view)?;
+        Ok(())
+    }
+
+    fn rewrite(
+        &self,
+        old: &RelationDesc,
+        new: &RelationDesc,
+        values: &[(i16, ir::Expr, bool)],
+    ) -> Result<()> {
+        self.rewrite_table(old, new, values)
+    }
+
+    fn evaluate(&self, expr: &ir::Expr) -> Result<Datum> {
+        let env = self.env()?;
+        Session::evaluate(self, &env, expr.clone(), Arc::new([]))
+    }
+
+    fn sequence_state(&self, rel: &RelationDesc) -> Result<(i64, bool)> {
+        let storage = self.core.database.storage();
+        let files = Sequence::open(storage, rel.relfile, rel.persistence.for_files());
+        let row = files.read()?;
+        Ok((row.last_value, row.is_called))
     }
 
     fn check_foreign_key(&self, table: &RelationDesc, fk: &ConstraintDesc) -> Result<()> {
@@ -154,18 +226,39 @@ impl Session {
 struct TableRows<'a> {
     session: &'a Session,
     scan: BuildScan,
-    columns: Vec<usize>,
+    /// Columns of the table, or numbers of expressions.
+    columns: Vec<std::result::Result<usize, usize>>,
+    progs: Option<RowExprs>,
+    /// Which expression says whether a row is wanted.
+    predicate: Option<usize>,
+    parts: &'a super::RunParts,
+    env: &'a super::StatementEnv<'a>,
     done: u64,
 }
 
 impl BuildSource for TableRows<'_> {
     fn next(&mut self, values: &mut Vec<Datum>) -> Result<Option<(base::Tid, bool)>> {
-        self.done += 1;
-        if self.done.is_multiple_of(1024) {
-            self.session.check_interrupts()?;
+        loop {
+            self.done += 1;
+            if self.done.is_multiple_of(1024) {
+                self.session.check_interrupts()?;
+            }
+            let Some(row) = self.scan.next_row()? else { return Ok(None) };
+            if let (Some(p), Some(progs)) = (self.predicate, &mut self.progs)
+                && progs.value(self.parts.cx(self.env), p, row.values)? != Datum::Bool(true)
+            {
+                continue;
+            }
+            for c in &self.columns {
+                values.push(match (c, &mut self.progs) {
+                    (Ok(c), _) => row.values[*c].clone(),
+                    (Err(n), Some(progs)) => {
+                        progs.value(self.parts.cx(self.env), *n, row.values)?
+                    }
+                    (Err(_), None) => Datum::Null,
+                });
+            }
+            return Ok(Some((row.tid, row.live)));
         }
-        let Some(row) = self.scan.next_row()? else { return Ok(None) };
-        values.extend(self.columns.iter().map(|c| row.values[*c].clone()));
-        Ok(Some((row.tid, row.live)))
     }
 }

@@ -12,13 +12,15 @@ mod env;
 mod extended;
 mod literals;
 mod lookup;
+pub(crate) mod permission;
 mod prepared;
 mod query;
+mod rewrite_table;
 mod simple;
 mod utility;
 
 pub use block::TransactionStatus;
-pub use core::SessionCore;
+pub use core::{SequenceCache, SessionCore};
 pub use env::StatementEnv;
 pub use prepared::{Portal, Prepared};
 pub(crate) use query::RunParts;

@@ -195,6 +195,7 @@ impl Session {
         params: Option<&[Datum]>,
         fraction: f64,
     ) -> Result<PlannedStmt> {
+        self.check_permissions(env, &query)?;
         let settings = self.core.resolved();
         let planner_env = planner::Env {
             catalog: &env.view,

@@ -180,9 +180,10 @@ impl Session {
                 self.with_ddl("", |ddl| ddl.empty_schema(left.oid))?;
                 left.oid
             }
-            None => {
-                self.with_ddl("", |ddl| ddl.insert_namespace(&name, catalog::oids::SUPERUSER))?
-            }
+            None => self.with_ddl("", |ddl| {
+                ddl.require_on_database(b'T')?;
+                ddl.insert_namespace(&name, catalog::oids::SUPERUSER)
+            })?,
         };
         self.core.set_temp_namespace(Some(oid));
         Ok(())
@@ -195,6 +196,7 @@ impl Session {
             let rel = view
                 .require_relation(item.rel.schema.as_deref(), &item.rel.name)
                 .map_err(|e| e.at(item.rel.pos))?;
+            self.check_may_lock(&view, &rel, stmt.mode as u8)?;
             if !stmt.nowait {
                 self.lock_relation(rel.oid, stmt.mode as u8)?;
                 continue;
@@ -208,6 +210,28 @@ impl Session {
             }
         }
         Ok("LOCK TABLE")
+    }
+
+    /// Any right to change rows, or to maintain the table, is one to lock it; one to read or to
+    /// insert is one to do that without hindrance.
+    fn check_may_lock(
+        &self,
+        view: &catalog::CatalogView,
+        rel: &catalog::RelationDesc,
+        mode: u8,
+    ) -> Result<()> {
+        use super::permission::{relation_noun, relation_rights};
+        let mut enough = catalog::privilege::bits(b"mwdD");
+        if mode == 1 {
+            enough |= catalog::acl::bit(b'r');
+        }
+        if mode <= 3 {
+            enough |= catalog::acl::bit(b'a');
+        }
+        if relation_rights(rel).of(view, self.core.users().current, enough)? != 0 {
+            return Ok(());
+        }
+        Err(crate::ddl::grant::permission_denied(relation_noun(rel.kind), &rel.name))
     }
 
     fn deallocate(&mut self, name: Option<&str>) -> Result<&'static str> {
@@ -319,6 +343,22 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
         Stmt::AlterTable(a) => {
             ddl.alter_table(a)?;
             return Ok(format!("ALTER {}", kind_word(a.kind)));
+        }
+        Stmt::AlterSequence(a) => {
+            ddl.alter_sequence(a)?;
+            "ALTER SEQUENCE"
+        }
+        Stmt::Rename(r) => {
+            ddl.rename(r)?;
+            return Ok(format!("ALTER {}", kind_word(r.relation_kind)));
+        }
+        Stmt::SetSchema(s) => {
+            ddl.set_schema(s)?;
+            return Ok(format!("ALTER {}", kind_word(s.object.kind)));
+        }
+        Stmt::Owner(o) => {
+            ddl.owner_stmt(o)?;
+            return Ok(format!("ALTER {}", kind_word(o.object.kind)));
         }
         Stmt::Truncate(t) => {
             ddl.truncate(t)?;

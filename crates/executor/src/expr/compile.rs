@@ -142,7 +142,8 @@ impl<'a> ExprCompiler<'a> {
             ret_typmod: -1,
             variadic: false,
         };
-        Ok(Callee { entry, strict, info, state })
+        let phys = self.phys(ret_type)?;
+        Ok(Callee { entry, strict, info, phys, state })
     }
 
     fn call(
@@ -210,6 +211,11 @@ impl<'a> ExprCompiler<'a> {
             Expr::Bool { op, args, .. } => self.boolean(*op, args, map),
             Expr::Relabel { arg, ty, .. } => {
                 let mut p = self.expr(arg, map)?;
+                let phys = self.phys(*ty)?;
+                if phys != p.phys {
+                    let flags = (p.volatile, p.fallible);
+                    return self.node(Kind::Reinterpret(Box::new(p)), *ty, flags);
+                }
                 p.ty = *ty;
                 Ok(p)
             }

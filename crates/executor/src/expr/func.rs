@@ -16,6 +16,8 @@ pub(crate) struct Callee {
     pub entry: Option<&'static FnEntry>,
     pub strict: bool,
     pub info: CallInfo,
+    /// How the result is held.
+    pub phys: PhysType,
     /// Which of the run's call states it has; 0 is for those that keep nothing.
     pub state: u32,
 }
@@ -28,7 +30,10 @@ impl Callee {
         match self.entry {
             Some(entry) => {
                 let state = run.call_state(self.state);
-                (entry.row)(&mut FnCtx { env, call: &self.info, state }, args)
+                let mut cx = FnCtx { env, call: &self.info, state };
+                let value = (entry.row)(&mut cx, args)?;
+                functions::check_held(&cx, &value, self.phys)?;
+                Ok(value)
             }
             None => env.catalog().call_user_function(self.info.fn_oid, args),
         }

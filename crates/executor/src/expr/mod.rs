@@ -62,6 +62,8 @@ pub(crate) enum Kind {
     /// The operand of the CASE or the element of the array coercion around it.
     CaseTest,
     Coalesce(Vec<Prog>),
+    /// The same bytes held as another type's.
+    Reinterpret(Box<Prog>),
     MinMax(Box<MinMaxProg>),
     NullTest {
         is_null: bool,

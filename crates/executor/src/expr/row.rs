@@ -52,6 +52,7 @@ impl Prog {
     /// The kinds that are rarer, kept out of the frequent function so that it stays small.
     fn eval_rare(&self, run: &mut Run, input: RowInput<'_>) -> Result<Datum> {
         match &self.kind {
+            Kind::Reinterpret(arg) => Ok(arg.eval(run, input)?.reinterpret(self.phys)),
             Kind::AnyAll(a) => a.eval(run, input),
             Kind::WholeRow(r) | Kind::Row(r) => r.eval(run, input),
             Kind::RowCompare(r) => r.eval(run, input),

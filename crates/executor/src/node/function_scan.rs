@@ -7,7 +7,7 @@ use crate::compile::PlanCompiler;
 use crate::expr::{Prog, RowInput, VarMap};
 use crate::output::{Output, Pump};
 use crate::run::Run;
-use base::Result;
+use base::{Result, err};
 use functions::RowSource;
 use ir::{Expr, Plan};
 use std::sync::Arc;
@@ -22,6 +22,7 @@ enum Source {
 struct Item {
     source: Source,
     phys: Vec<PhysType>,
+    types: Vec<base::Oid>,
     /// The value is a row whose fields are the columns.
     expand: bool,
 }
@@ -61,12 +62,12 @@ pub(crate) fn compile(
         };
         let types = column_types(c, f)?;
         let mut phys = Vec::new();
-        for ty in types {
-            phys.push(c.ec.phys(ty)?);
+        for ty in &types {
+            phys.push(c.ec.phys(*ty)?);
         }
         let expand = f.column_count > 1 || is_row(c, f.expr.ty())?;
         all.extend(&phys);
-        items.push(Item { source, phys, expand });
+        items.push(Item { source, phys, types, expand });
     }
     if scan.ordinality {
         all.push(PhysType::I64);
@@ -187,7 +188,11 @@ impl Item {
                 Some(value) if self.expand => {
                     let fields = match value.is_null() {
                         true => Vec::new(),
-                        false => crate::expr::composite::row_fields(&value)?,
+                        false => {
+                            let fields = crate::expr::composite::row_fields(&value)?;
+                            self.check_row(run, &fields)?;
+                            fields
+                        }
                     };
                     for (i, b) in out.iter_mut().enumerate() {
                         b.push(fields.get(i).map_or(Datum::Null, |f| f.1.clone()));
@@ -201,6 +206,37 @@ impl Item {
             },
             _ => Ok(0),
         }
+    }
+}
+
+impl Item {
+    /// A row of a function without a declared row type must be as the query says.
+    fn check_row(&self, run: &mut Run, fields: &[(base::Oid, Datum)]) -> Result<()> {
+        let differs = |detail: String| {
+            err!(
+                DATATYPE_MISMATCH,
+                "function return row and query-specified return row do not match"
+            )
+            .detail(detail)
+        };
+        if fields.len() != self.types.len() {
+            let (has, many) = (fields.len(), if fields.len() == 1 { "" } else { "s" });
+            let expects = self.types.len();
+            return Err(differs(format!(
+                "Returned row contains {has} attribute{many}, but query expects {expects}."
+            )));
+        }
+        for (i, (field, ty)) in fields.iter().zip(&self.types).enumerate() {
+            if field.0 != *ty {
+                let name = |oid| run.env.catalog().type_name(oid).unwrap_or_default();
+                let (has, name) = (name(field.0), name(*ty));
+                let at = i + 1;
+                return Err(differs(format!(
+                    "Returned type {has} at ordinal position {at}, but query expects {name}."
+                )));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -27,17 +27,17 @@ fn checked_inf(r: f64, inputs_infinite: bool) -> Result<f64> {
 }
 
 #[inline(always)]
-fn add(a: f64, b: f64) -> Result<f64> {
+pub(crate) fn add(a: f64, b: f64) -> Result<f64> {
     checked_inf(a + b, a.is_infinite() || b.is_infinite())
 }
 
 #[inline(always)]
-fn sub(a: f64, b: f64) -> Result<f64> {
+pub(crate) fn sub(a: f64, b: f64) -> Result<f64> {
     checked_inf(a - b, a.is_infinite() || b.is_infinite())
 }
 
 #[inline(always)]
-fn mul(a: f64, b: f64) -> Result<f64> {
+pub(crate) fn mul(a: f64, b: f64) -> Result<f64> {
     let r = a * b;
     if r == 0.0 && a != 0.0 && b != 0.0 {
         return Err(underflow());
@@ -46,7 +46,7 @@ fn mul(a: f64, b: f64) -> Result<f64> {
 }
 
 #[inline(always)]
-fn div(a: f64, b: f64) -> Result<f64> {
+pub(crate) fn div(a: f64, b: f64) -> Result<f64> {
     if b == 0.0 && !a.is_nan() {
         return Err(division_by_zero());
     }

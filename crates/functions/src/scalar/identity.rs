@@ -243,7 +243,7 @@ fn uuid(cx: &FnCtx, fill: impl Fn(&mut [u8; 16]), version: u8) -> Vec<u8> {
 }
 
 fn uuid_v7(cx: &FnCtx, t: i64) -> Vec<u8> {
-    let unix = t + types::datetime::UNIX_OFFSET;
+    let unix = t.wrapping_add(types::datetime::UNIX_OFFSET);
     let (millis, micros) = (unix.div_euclid(1000), unix.rem_euclid(1000));
     // The 12 bits after the version hold the fraction of the millisecond.
     let fraction = (micros * 4096 / 1000) as u16;
@@ -285,6 +285,10 @@ const UUID: &[FnDef] = &[
     row!(cx; uuidv7() { uuid_v7(cx, cx.env.clock_timestamp()) }),
     row!(cx; uuidv7_interval(shift: &[u8]) {
         let i = types::datetime::Interval::decode(shift);
+        if i.is_infinite() {
+            return Err(err!(DATETIME_FIELD_OVERFLOW, "interval out of range for UUID version 7")
+                .detail("UUID version 7 does not support infinite intervals."));
+        }
         let t = super::datetime::add_interval(cx.env.clock_timestamp(), &i, None)?;
         uuid_v7(cx, t)
     }),

@@ -10,6 +10,8 @@ mod chars;
 pub(crate) mod datetime;
 mod extract;
 pub(crate) mod float;
+mod format;
+mod geo;
 pub(crate) mod hash;
 mod identity;
 pub(crate) mod int;
@@ -37,6 +39,8 @@ const LISTS: &[&[&[FnDef]]] = &[
     datetime::FNS,
     extract::FNS,
     float::FNS,
+    format::FNS,
+    geo::FNS,
     hash::FNS,
     identity::FNS,
     int::FNS,

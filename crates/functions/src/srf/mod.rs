@@ -36,10 +36,13 @@ impl Rows {
 }
 
 impl RowSource for Rows {
-    fn next(&mut self, _: &mut FnCtx, out: &mut [ColumnBuilder], most: usize) -> Result<usize> {
+    fn next(&mut self, cx: &mut FnCtx, out: &mut [ColumnBuilder], most: usize) -> Result<usize> {
         let mut n = 0;
         for row in self.rows.by_ref().take(most) {
-            for (builder, value) in out.iter_mut().zip(row) {
+            let mut values = row.into_iter();
+            for builder in out.iter_mut() {
+                let value = values.next().unwrap_or_default();
+                crate::check_held(cx, &value, builder.phys_type())?;
                 builder.push(value);
             }
             n += 1;

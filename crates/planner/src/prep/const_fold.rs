@@ -443,7 +443,10 @@ fn relabel(
         return arg;
     }
     match arg {
-        Expr::Const(c) => Expr::Const(Const { ty, typmod, collation, ..c }),
+        Expr::Const(c) => {
+            let value = c.value.relabelled(ty);
+            Expr::Const(Const { ty, typmod, collation, value, ..c })
+        }
         arg => Expr::Relabel { arg: Box::new(arg), ty, typmod, collation, form, location },
     }
 }

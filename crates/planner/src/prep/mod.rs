@@ -1,5 +1,6 @@
 //! What is done to a query before paths are looked for.
 
+pub mod cast;
 pub mod const_fold;
 pub mod outer_join;
 pub mod pull_up;

@@ -4,72 +4,59 @@ use crate::prep::volatility;
 use crate::root::Env;
 use base::Result;
 use ir::walk;
-use ir::{CmdType, Expr, FromItem, JoinKind, Query, Rte, RteKind, TargetEntry};
+use ir::{CmdType, Expr, FromExpr, FromItem, JoinKind, Query, Rte, RteKind, TargetEntry};
 
-/// A range-table entry that is gone, and what its columns stand for.
-type Pulled = (u32, Vec<TargetEntry>);
-
-/// Pulls up all simple subqueries of the join tree.
+/// Pulls up all simple subqueries of the join tree. The tree stays in the query meanwhile:
+/// conditions all over it name the subqueries' columns.
 pub fn pull_up_subqueries(query: &mut Query, env: &Env) -> Result<()> {
-    let items = std::mem::take(&mut query.jointree.items);
-    let mut out = Vec::with_capacity(items.len());
-    let mut pulled = Vec::new();
-    for item in items {
-        out.push(pull_up_item(query, env, item, false, &mut pulled)?);
-    }
-    query.jointree.items = out;
-    // Only now that the join tree is whole again do all its conditions see the columns replaced.
-    for i in 0..pulled.len() {
-        let (done, later) = pulled.split_at_mut(i + 1);
-        let Some((index, target)) = done.last() else { break };
-        let mut replace = |e: &Expr, level: u32| column_of(e, level, *index, target);
-        walk::rewrite_query(query, 0, &mut replace);
-        for entry in later.iter_mut().flat_map(|(_, target)| target) {
-            walk::rewrite_expr(&mut entry.expr, 0, &mut replace);
+    let mut found = Vec::new();
+    query.jointree.items.iter().for_each(|item| tables_of(item, false, &mut found));
+    for (index, nullable) in found {
+        let rte = &query.rtable[index as usize - 1];
+        let RteKind::Subquery { query: sub, barrier, .. } = &rte.kind else { continue };
+        let stays =
+            *barrier || !is_simple(sub, env)? || (nullable && (rte.lateral || !only_columns(sub)));
+        if stays {
+            continue;
         }
+        let mut with = Some(pull_up_one(query, env, index)?);
+        query.jointree.items.iter_mut().for_each(|item| replace_table(item, index, &mut with));
     }
     Ok(())
 }
 
-fn pull_up_item(
-    query: &mut Query,
-    env: &Env,
-    item: FromItem,
-    nullable: bool,
-    pulled: &mut Vec<Pulled>,
-) -> Result<FromItem> {
+/// The tables of a join tree, and whether an outer join may make NULLs of each.
+fn tables_of(item: &FromItem, nullable: bool, found: &mut Vec<(u32, bool)>) {
     match item {
-        FromItem::Table(index) => {
-            let rte = &query.rtable[index as usize - 1];
-            let RteKind::Subquery { query: sub, barrier, .. } = &rte.kind else {
-                return Ok(FromItem::Table(index));
-            };
-            if *barrier
-                || !is_simple(sub, env)?
-                || (nullable && (rte.lateral || !only_columns(sub)))
-            {
-                return Ok(FromItem::Table(index));
-            }
-            pull_up_one(query, env, index, pulled)
-        }
-        FromItem::Join(mut join) => {
+        FromItem::Table(index) => found.push((*index, nullable)),
+        FromItem::Join(join) => {
             let (left, right) = match join.kind {
                 JoinKind::Left | JoinKind::Anti => (nullable, true),
                 JoinKind::Right => (true, nullable),
                 JoinKind::Full => (true, true),
                 _ => (nullable, nullable),
             };
-            join.left = pull_up_item(query, env, join.left, left, pulled)?;
-            join.right = pull_up_item(query, env, join.right, right, pulled)?;
-            Ok(FromItem::Join(join))
+            tables_of(&join.left, left, found);
+            tables_of(&join.right, right, found);
         }
-        FromItem::From(mut from) => {
-            let items = std::mem::take(&mut from.items);
-            for item in items {
-                let item = pull_up_item(query, env, item, nullable, pulled)?;
-                from.items.push(item);
+        FromItem::From(from) => from.items.iter().for_each(|i| tables_of(i, nullable, found)),
+    }
+}
+
+fn replace_table(item: &mut FromItem, index: u32, with: &mut Option<FromItem>) {
+    match item {
+        FromItem::Table(i) if *i == index => {
+            if let Some(new) = with.take() {
+                *item = new;
             }
-            Ok(FromItem::From(from))
+        }
+        FromItem::Table(_) => {}
+        FromItem::Join(join) => {
+            replace_table(&mut join.left, index, with);
+            replace_table(&mut join.right, index, with);
+        }
+        FromItem::From(from) => {
+            from.items.iter_mut().for_each(|i| replace_table(i, index, with));
         }
     }
 }
@@ -114,12 +101,7 @@ fn only_columns(sub: &Query) -> bool {
         && sub.jointree.items.len() == 1
 }
 
-fn pull_up_one(
-    query: &mut Query,
-    env: &Env,
-    index: u32,
-    pulled: &mut Vec<Pulled>,
-) -> Result<FromItem> {
+fn pull_up_one(query: &mut Query, env: &Env, index: u32) -> Result<FromItem> {
     let offset = query.rtable.len() as u32;
     let slot = &mut query.rtable[index as usize - 1];
     let RteKind::Subquery { query: sub, view, barrier } =
@@ -155,7 +137,7 @@ fn pull_up_one(
         query.row_marks.push(mark);
     }
     query.rtable.append(&mut sub.rtable);
-    pulled.push((index, std::mem::take(&mut sub.target_list)));
+    substitute(query, &mut from, index, &sub.target_list);
     if from.quals.is_none() && from.items.len() == 1 {
         return Ok(from.items.remove(0));
     }
@@ -194,6 +176,34 @@ pub fn shift_item(item: &mut FromItem, offset: u32) {
             shift_item(&mut j.right, offset);
         }
         FromItem::From(f) => f.items.iter_mut().for_each(|i| shift_item(i, offset)),
+    }
+}
+
+/// Replaces columns of entry `index` by the expressions they stand for.
+fn substitute(query: &mut Query, from: &mut FromExpr, index: u32, target: &[TargetEntry]) {
+    let mut replace = |e: &Expr, level: u32| column_of(e, level, index, target);
+    walk::rewrite_query(query, 0, &mut replace);
+    if let Some(q) = &mut from.quals {
+        walk::rewrite_expr(q, 0, &mut replace);
+    }
+    // Parts of the join tree that are in hand rather than in the query.
+    for item in &mut from.items {
+        item_exprs_mut(item, &mut |e| walk::rewrite_expr(e, 0, &mut replace));
+    }
+}
+
+fn item_exprs_mut(item: &mut FromItem, f: &mut dyn FnMut(&mut Expr)) {
+    match item {
+        FromItem::Table(_) => {}
+        FromItem::Join(j) => {
+            j.quals.iter_mut().for_each(&mut *f);
+            item_exprs_mut(&mut j.left, f);
+            item_exprs_mut(&mut j.right, f);
+        }
+        FromItem::From(from) => {
+            from.quals.iter_mut().for_each(&mut *f);
+            from.items.iter_mut().for_each(|i| item_exprs_mut(i, f));
+        }
     }
 }
 

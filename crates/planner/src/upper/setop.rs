@@ -3,6 +3,7 @@
 use crate::cost::scan::Cost;
 use crate::level::{CteScope, Level, plan_query};
 use crate::path::{Path, PathKind};
+use crate::prep::cast::cast_to;
 use crate::rel::{BaseKind, SubqueryInfo, Target};
 use crate::relids::Relids;
 use crate::root::Root;
@@ -30,7 +31,8 @@ impl Root<'_> {
         for (i, t) in self.query.target_list.iter().enumerate() {
             let mut t = t.clone();
             if let Some(e) = path.target.exprs.get(i) {
-                t.expr = retyped(e.clone(), t.expr.ty(), t.expr.typmod(), t.expr.collation());
+                let (ty, typmod, collation) = (t.expr.ty(), t.expr.typmod(), t.expr.collation());
+                t.expr = cast_to(self.env.catalog, e.clone(), ty, typmod, collation)?;
             }
             list.push(t);
         }
@@ -54,7 +56,7 @@ impl Root<'_> {
         match operand {
             SetOperand::Operation(op) => {
                 let p = self.set_operation(op, &columns_of(op))?;
-                Ok(self.with_columns(&p, columns))
+                self.with_columns(&p, columns)
             }
             SetOperand::Table(index) => self.operand_table(*index, columns),
         }
@@ -98,7 +100,7 @@ impl Root<'_> {
         let path = Rc::new(self.plain_path(rel, PathKind::Subquery, cost));
         self.rels[rel].paths.push(path.clone());
         self.rels[rel].set_cheapest();
-        Ok(self.with_columns(&path, columns))
+        self.with_columns(&path, columns)
     }
 
     fn operand_fraction(&self) -> f64 {
@@ -108,18 +110,19 @@ impl Root<'_> {
     }
 
     /// The path with its columns labelled with the operation's types.
-    fn with_columns(&self, path: &Rc<Path>, columns: &Columns) -> Rc<Path> {
+    fn with_columns(&self, path: &Rc<Path>, columns: &Columns) -> Result<Rc<Path>> {
         let mut target = Target::default();
         for (e, (ty, typmod, collation)) in path.target.exprs.iter().zip(columns) {
-            target.exprs.push(retyped(e.clone(), *ty, *typmod, *collation));
+            let e = cast_to(self.env.catalog, e.clone(), *ty, *typmod, *collation)?;
+            target.exprs.push(e);
             target.refs.push(0);
         }
         target.cost = path.target.cost;
         target.width = path.target.width;
         if target.exprs == path.target.exprs {
-            return path.clone();
+            return Ok(path.clone());
         }
-        Rc::new(self.projected(path, &Rc::new(target)))
+        Ok(Rc::new(self.projected(path, &Rc::new(target))))
     }
 
     fn set_operation(&mut self, op: &SetOperation, columns: &Columns) -> Result<Rc<Path>> {
@@ -330,21 +333,6 @@ fn columns_of(op: &SetOperation) -> Columns {
         .zip(&op.col_collations)
         .map(|((t, m), c)| (*t, *m, *c))
         .collect()
-}
-
-/// The expression labelled with another type, if it differs.
-fn retyped(e: Expr, ty: Oid, typmod: i32, collation: Oid) -> Expr {
-    if e.ty() == ty && (e.typmod() == typmod || typmod == -1) && e.collation() == collation {
-        return e;
-    }
-    Expr::Relabel {
-        arg: Box::new(e),
-        ty,
-        typmod,
-        collation,
-        form: ir::CoercionForm::ImplicitCast,
-        location: None,
-    }
 }
 
 /// True if the query refers to the CTE as itself.

@@ -141,7 +141,10 @@ pub fn receive(type_oid: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Result<D
             out.extend_from_slice(r.take(if family == 3 { 16 } else { 4 })?);
             Datum::bytes(out)
         }
-        _ => return receive_by_kind(type_oid, bytes, typmod, cx),
+        _ => match super::special::receive(type_oid, bytes) {
+            Some(stored) => return stored.map(Datum::bytes).ok_or_else(bad),
+            None => return receive_by_kind(type_oid, bytes, typmod, cx),
+        },
     };
     if r.0.is_empty() { Ok(value) } else { Err(bad()) }
 }
@@ -361,7 +364,10 @@ fn send_bytes(type_oid: Oid, b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Result<
         }
         oid::RECORD => record_send(b, cx, out)?,
         oid::OIDVECTOR | oid::INT2VECTOR => array_send(b, cx, out)?,
-        _ => send_by_kind(type_oid, b, cx, out)?,
+        _ => match super::special::send(type_oid, b) {
+            Some(bytes) => out.extend_from_slice(&bytes),
+            None => send_by_kind(type_oid, b, cx, out)?,
+        },
     }
     Ok(())
 }

@@ -97,7 +97,10 @@ fn input_rare(type_oid: Oid, text: &str, typmod: i32, cx: &IoCtx) -> Result<Datu
         oid::XML => Datum::text(text),
         oid::RECORD => record_in(type_oid, text, typmod, cx)?,
         oid::VOID => Datum::text(""),
-        _ => return input_by_kind(type_oid, text, typmod, cx),
+        _ => match super::special::input(type_oid, text)? {
+            Some(value) => value,
+            None => return input_by_kind(type_oid, text, typmod, cx),
+        },
     })
 }
 
@@ -256,7 +259,10 @@ fn output_bytes(type_oid: Oid, b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Resul
         oid::ACLITEM => out.extend_from_slice(AclItem::decode(b).text(cx.lookup).as_bytes()),
         oid::RECORD => record_out(b, cx, out)?,
         oid::VOID => {}
-        _ => return output_by_kind(type_oid, b, cx, out),
+        _ => match super::special::output(type_oid, b, cx) {
+            Some(text) => out.extend_from_slice(text.as_bytes()),
+            None => return output_by_kind(type_oid, b, cx, out),
+        },
     }
     Ok(())
 }

@@ -266,6 +266,13 @@ fn general(text: String, precision: i32, out: &mut Vec<u8>) {
     layout(&digits, first, precision.max(1), out);
 }
 
+/// The text of a double precision; `digits` is `extra_float_digits`.
+pub fn f64_text_with(x: f64, digits: i32) -> String {
+    let mut out = Vec::new();
+    write_f64(x, digits, &mut out);
+    String::from_utf8(out).unwrap_or_default()
+}
+
 /// The text of a double precision with all its digits.
 pub fn f64_text(x: f64) -> String {
     let mut out = Vec::new();

@@ -11,11 +11,14 @@ mod float;
 mod money;
 pub(crate) mod number;
 mod settings;
+mod special;
 mod times;
 
 pub use binary::{receive, send};
 pub use dispatch::{input, output, typmod_in, typmod_out};
-pub use float::{f64_text, parse_f32, parse_f64, parse_f64_as, write_f32, write_f64};
+pub use float::{
+    f64_text, f64_text_with, parse_f32, parse_f64, parse_f64_as, write_f32, write_f64,
+};
 pub use money::money_out;
 pub use number::{parse_i16, parse_i32, parse_i64, parse_oid};
 pub use settings::{ByteaOutput, DateOrder, DateStyle, Format, IntervalStyle};

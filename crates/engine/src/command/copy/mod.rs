@@ -57,6 +57,11 @@ fn default_of(
     analyze::default_of(env, rel, column as i16 + 1)
 }
 
+/// Attribute numbers of columns counted from 0.
+fn numbers(columns: &[usize]) -> Vec<i16> {
+    columns.iter().map(|i| *i as i16 + 1).collect()
+}
+
 /// COPY FROM STDIN.
 struct Stdin<'a>(&'a mut dyn Sink);
 
@@ -152,6 +157,7 @@ impl Session {
             self.check_freeze(&rel)?;
         }
         let columns = from::chosen(&rel, &stmt.columns)?;
+        self.check_columns(&rel, catalog::acl::bit(b'a'), &numbers(&columns))?;
         let env = self.env()?;
         let filter = match &stmt.where_clause {
             None => None,
@@ -239,7 +245,9 @@ impl Session {
             None => {
                 let rel = self.copy_table(stmt, ACCESS_SHARE)?;
                 check_source(&rel)?;
-                Ok(from::chosen(&rel, &stmt.columns)?.len())
+                let columns = from::chosen(&rel, &stmt.columns)?;
+                self.check_columns(&rel, catalog::acl::bit(b'r'), &numbers(&columns))?;
+                Ok(columns.len())
             }
             Some(query) => {
                 let raw = RawStmt { stmt: query.clone(), location: Default::default(), len: 0 };

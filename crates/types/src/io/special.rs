@@ -1,0 +1,93 @@
+//! Types whose text forms are read and written in modules of their own.
+
+use super::IoCtx;
+use crate::datum::Datum;
+use crate::geo::{self, Stored};
+use crate::oid;
+use base::{Oid, Result};
+
+/// Reads a value; None if the type is not one of these.
+pub(super) fn input(type_oid: Oid, text: &str) -> Result<Option<Datum>> {
+    let bytes = match type_oid {
+        oid::POINT => geo::point_in(text)?.store(),
+        oid::LSEG => geo::lseg_in(text)?.store(),
+        oid::LINE => geo::line_in(text)?.store(),
+        oid::BOX => geo::box_in(text)?.store(),
+        oid::PATH => geo::path_in(text)?.store(),
+        oid::POLYGON => geo::polygon_in(text)?.store(),
+        oid::CIRCLE => geo::circle_in(text)?.store(),
+        _ => return Ok(None),
+    };
+    Ok(Some(Datum::bytes(bytes)))
+}
+
+/// The text of a value; None if the type is not one of these.
+pub(super) fn output(type_oid: Oid, b: &[u8], cx: &IoCtx) -> Option<String> {
+    let digits = cx.format.extra_float_digits;
+    Some(match type_oid {
+        oid::POINT => geo::point_text(&Stored::load(b), digits),
+        oid::LSEG => geo::lseg_text(&Stored::load(b), digits),
+        oid::LINE => geo::line_text(&Stored::load(b), digits),
+        oid::BOX => geo::box_text(&Stored::load(b), digits),
+        oid::PATH => geo::path_text(&Stored::load(b), digits),
+        oid::POLYGON => geo::polygon_text(&Stored::load(b), digits),
+        oid::CIRCLE => geo::circle_text(&Stored::load(b), digits),
+        _ => return None,
+    })
+}
+
+/// Turns the bytes of each number around, after `skip` bytes.
+fn swapped(b: &[u8], skip: usize) -> Vec<u8> {
+    let (head, tail) = b.split_at_checked(skip).unwrap_or((b, &[]));
+    let mut out = head.to_vec();
+    for number in tail.chunks_exact(8) {
+        out.extend(number.iter().rev());
+    }
+    out
+}
+
+/// The binary form of a geometric value; None if the type is not one of these.
+pub(super) fn send(type_oid: Oid, b: &[u8]) -> Option<Vec<u8>> {
+    Some(match type_oid {
+        oid::POINT | oid::LSEG | oid::LINE | oid::BOX | oid::CIRCLE => swapped(b, 0),
+        oid::PATH => {
+            let body = swapped(b, 1);
+            let (closed, points) = body.split_at_checked(1)?;
+            let n = (points.len() / 16) as i32;
+            [closed, &n.to_be_bytes(), points].concat()
+        }
+        oid::POLYGON => {
+            let points = swapped(b, 0);
+            let n = (points.len() / 16) as i32;
+            [n.to_be_bytes().as_slice(), &points].concat()
+        }
+        _ => return None,
+    })
+}
+
+/// The stored form of a geometric value's binary form: `Some(None)` if it is not well formed,
+/// None if the type is not one of these.
+pub(super) fn receive(type_oid: Oid, b: &[u8]) -> Option<Option<Vec<u8>>> {
+    let fixed = |n: usize| (b.len() == n).then(|| swapped(b, 0));
+    let counted = |b: &[u8]| {
+        let (n, points) = b.split_at_checked(4)?;
+        let n = i32::from_be_bytes(n.try_into().ok()?);
+        (n > 0 && points.len() == n as usize * 16).then(|| swapped(points, 0))
+    };
+    Some(match type_oid {
+        oid::POINT => fixed(16),
+        oid::LSEG => fixed(32),
+        oid::BOX => fixed(32).map(|b| {
+            let r = geo::Rect::load(&b);
+            geo::Rect::new(r.high, r.low).store()
+        }),
+        oid::LINE => fixed(24),
+        oid::CIRCLE => fixed(24).filter(|b| geo::Circle::load(b).radius >= 0.0),
+        oid::PATH => b.split_at_checked(1).and_then(|(closed, rest)| {
+            let points = counted(rest)?;
+            Some([closed, &points].concat())
+        }),
+        oid::POLYGON => counted(b),
+        _ => return None,
+    })
+}
