@@ -17,6 +17,7 @@ mod datum;
 pub mod geo;
 pub mod io;
 pub mod json;
+pub mod jsonpath;
 pub mod math;
 pub mod net;
 pub mod numeric;

@@ -19,6 +19,7 @@ pub(crate) mod io;
 pub(crate) mod json_build;
 pub(crate) mod json_read;
 mod jsonb_change;
+pub(crate) mod jsonpath;
 mod keywords;
 mod like;
 mod net;
@@ -47,6 +48,7 @@ const LISTS: &[&[&[FnDef]]] = &[
     json_build::FNS,
     json_read::FNS,
     jsonb_change::FNS,
+    jsonpath::FNS,
     like::FNS,
     net::FNS,
     numeric::FNS,

@@ -30,6 +30,11 @@ pub(crate) fn pattern(cx: &mut FnCtx, text: &str, flags: Flags) -> Result<Arc<Pa
     Ok(made)
 }
 
+/// The compiled form of a pattern, not kept.
+pub(crate) fn compiled(text: &str, flags: Flags) -> Result<Pattern> {
+    compile(text, flags)
+}
+
 fn matches(cx: &mut FnCtx, text: &str, p: &str, ignore_case: bool) -> Result<bool> {
     let flags = Flags { ignore_case, ..Flags::default() };
     Ok(pattern(cx, text_pattern(p), flags)?.is_match(text))

@@ -16,6 +16,7 @@ pub(super) fn input(type_oid: Oid, text: &str) -> Result<Option<Datum>> {
         oid::PATH => geo::path_in(text)?.store(),
         oid::POLYGON => geo::polygon_in(text)?.store(),
         oid::CIRCLE => geo::circle_in(text)?.store(),
+        oid::JSONPATH => crate::jsonpath::parse(text)?.to_string().into_bytes(),
         _ => return Ok(None),
     };
     Ok(Some(Datum::bytes(bytes)))
@@ -32,6 +33,7 @@ pub(super) fn output(type_oid: Oid, b: &[u8], cx: &IoCtx) -> Option<String> {
         oid::PATH => geo::path_text(&Stored::load(b), digits),
         oid::POLYGON => geo::polygon_text(&Stored::load(b), digits),
         oid::CIRCLE => geo::circle_text(&Stored::load(b), digits),
+        oid::JSONPATH => String::from_utf8_lossy(b).into_owned(),
         _ => return None,
     })
 }
@@ -56,6 +58,7 @@ pub(super) fn send(type_oid: Oid, b: &[u8]) -> Option<Vec<u8>> {
             let n = (points.len() / 16) as i32;
             [closed, &n.to_be_bytes(), points].concat()
         }
+        oid::JSONPATH => [&[1], b].concat(),
         oid::POLYGON => {
             let points = swapped(b, 0);
             let n = (points.len() / 16) as i32;
@@ -88,6 +91,10 @@ pub(super) fn receive(type_oid: Oid, b: &[u8]) -> Option<Option<Vec<u8>>> {
             Some([closed, &points].concat())
         }),
         oid::POLYGON => counted(b),
+        oid::JSONPATH => b
+            .strip_prefix(&[1])
+            .and_then(|text| crate::jsonpath::parse(std::str::from_utf8(text).ok()?).ok())
+            .map(|path| path.to_string().into_bytes()),
         _ => return None,
     })
 }

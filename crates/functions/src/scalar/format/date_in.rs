@@ -104,8 +104,6 @@ impl<'a> Reader<'a> {
         let digits = body[sign..].bytes().take_while(u8::is_ascii_digit).count();
         if digits == 0 {
             let shown: String = rest.chars().take(len).collect();
-            let shown = if node.fill || slurp { rest.to_string() } else { shown };
-            let shown = if node.fill || slurp { first_word(&shown, len) } else { shown };
             return Err(bad(format!("invalid value \"{shown}\" for \"{name}\""))
                 .detail("Value must be an integer."));
         }
@@ -153,11 +151,6 @@ impl<'a> Reader<'a> {
             }
         }
     }
-}
-
-fn first_word(text: &str, len: usize) -> String {
-    let _ = len;
-    text.split([' ', '\t', '\n', '\r']).next().unwrap_or("").to_string()
 }
 
 fn set(slot: &mut i32, value: i32, node: &FieldNode) -> Result<()> {
@@ -417,6 +410,11 @@ fn followed_by_other(nodes: &[Node], i: usize) -> bool {
 }
 
 fn read(text: &str, template: &str) -> Result<Read> {
+    Ok(read_to(text, template)?.0)
+}
+
+/// What has been read, and how far.
+fn read_to(text: &str, template: &str) -> Result<(Read, usize)> {
     check_length(template)?;
     let nodes = parse(template)?;
     check_calendars(&nodes)?;
@@ -450,7 +448,7 @@ fn read(text: &str, template: &str) -> Result<Read> {
             }
         }
     }
-    Ok(r.read)
+    Ok((r.read, r.at))
 }
 
 /// The first Monday of an ISO year, as a Julian day.
@@ -634,3 +632,51 @@ pub(super) const FNS: &[FnDef] = &[
     }),
     row!(to_date(text: &str, template: &str) { to_date(text, template).map(Datum::I32) }),
 ];
+
+/// What a template finds in a text.
+pub(crate) struct Found {
+    /// Days from 2000-01-01, if the template has a date.
+    pub date: Option<i32>,
+    /// Microseconds of the day, if the template has a time.
+    pub time: Option<i64>,
+    /// Whether the template has a zone.
+    pub zoned: bool,
+    /// Seconds east of Greenwich.
+    pub offset: Option<i32>,
+}
+
+/// Reads a text by a template that says itself whether it is of dates or times.
+pub(crate) fn read_by_template(text: &str, template: &str) -> Result<Found> {
+    use Field::*;
+    let (mut date, mut time, mut zoned) = (false, false, false);
+    for node in parse(template)? {
+        let Node::Field(f) = node else { continue };
+        match f.field {
+            Zone | ZoneOffset | ZoneHour | ZoneMinute => zoned = true,
+            Meridiem { .. }
+            | Hour12
+            | Hour24
+            | Minute
+            | Second
+            | SecondOfDay
+            | Millis
+            | Micros
+            | Fraction(_) => time = true,
+            Exact => {}
+            _ => date = true,
+        }
+    }
+    let (mut read, used) = read_to(text, template)?;
+    if used < text.len() {
+        return Err(bad(
+            "trailing characters remain in input string after datetime format".to_string()
+        ));
+    }
+    let civil = read.civil(text)?;
+    let offset = read.offset(text)?;
+    if zoned && offset.is_none() {
+        let name = if date { "timestamptz" } else { "timetz" };
+        return Err(bad(format!("missing time zone in input string for type {name}")));
+    }
+    Ok(Found { date: date.then(|| civil.date()), time: time.then(|| civil.time()), zoned, offset })
+}

@@ -7,6 +7,8 @@ mod number_out;
 mod number_template;
 mod template;
 
+pub(crate) use date_in::read_by_template;
+
 use crate::call::FnDef;
 
 pub(crate) const FNS: &[&[FnDef]] = &[date_out::FNS, date_in::FNS, number_out::FNS, number_in::FNS];

@@ -1,0 +1,131 @@
+//! SQL/JSON paths: evaluation and the functions over jsonb.
+
+mod exec;
+mod method;
+mod time;
+
+pub(crate) use exec::{Fail, Item, Variables, evaluate};
+
+use crate::call::{FnCtx, FnDef};
+use crate::srf::{RowSource, Rows};
+use base::{Result, err};
+use std::sync::Arc;
+use types::Datum;
+use types::json::{Json, decode, encode};
+use types::jsonpath::JsonPath;
+
+/// Paths parsed at a call site.
+#[derive(Default)]
+struct Cached(Option<(Vec<u8>, Arc<JsonPath>)>);
+
+/// The path that is stored as `bytes`.
+pub(crate) fn stored_path(cx: &mut FnCtx, bytes: &[u8]) -> Result<Arc<JsonPath>> {
+    let cached = cx.state.get_or_try(|| Ok(Cached::default()))?;
+    if let Some((text, path)) = &cached.0
+        && text == bytes
+    {
+        return Ok(Arc::clone(path));
+    }
+    let path = Arc::new(types::jsonpath::parse(&String::from_utf8_lossy(bytes))?);
+    cached.0 = Some((bytes.to_vec(), Arc::clone(&path)));
+    Ok(path)
+}
+
+fn variables(json: &Json) -> Result<&Json> {
+    match json {
+        Json::Object(_) => Ok(json),
+        _ => Err(err!(INVALID_PARAMETER_VALUE, "\"vars\" argument is not an object").detail(
+            "Jsonpath parameters should be encoded as key-value pairs of \"vars\" object.",
+        )),
+    }
+}
+
+/// What a function of these arguments finds, and the error that ended the search.
+fn run(
+    cx: &mut FnCtx,
+    args: &[Datum],
+    zoned: bool,
+) -> Result<(Vec<Json>, Option<base::Error>, bool)> {
+    let path = stored_path(cx, args[1].as_bytes())?;
+    let root = decode(args[0].as_bytes());
+    let vars = args.get(2).map(|v| decode(v.as_bytes()));
+    let vars = match &vars {
+        Some(v) => Variables::Object(variables(v)?),
+        None => Variables::None,
+    };
+    let silent = args.get(3).is_none_or(Datum::as_bool);
+    let (found, failed) = evaluate(cx.env, &path, &root, vars, zoned)?;
+    let found = found.into_iter().map(Item::into_json).collect();
+    match failed {
+        Some(e) if !silent => Ok((found, Some(e), path.lax)),
+        Some(e) => Ok((found, Some(e), path.lax)),
+        None => Ok((found, None, path.lax)),
+    }
+}
+
+fn is_silent(args: &[Datum]) -> bool {
+    args.get(3).is_none_or(Datum::as_bool)
+}
+
+fn all(cx: &mut FnCtx, args: &[Datum], zoned: bool) -> Result<Vec<Json>> {
+    match run(cx, args, zoned)? {
+        (_, Some(e), _) if !is_silent(args) => Err(e),
+        (found, _, _) => Ok(found),
+    }
+}
+
+fn exists(cx: &mut FnCtx, args: &[Datum], zoned: bool) -> Result<Datum> {
+    let (found, failed, lax) = run(cx, args, zoned)?;
+    match failed {
+        // What comes after the first result is not looked at.
+        _ if lax && !found.is_empty() => Ok(Datum::Bool(true)),
+        Some(e) if !is_silent(args) => Err(e),
+        Some(_) => Ok(Datum::Null),
+        None => Ok(Datum::Bool(!found.is_empty())),
+    }
+}
+
+fn matches(cx: &mut FnCtx, args: &[Datum], zoned: bool) -> Result<Datum> {
+    let found = all(cx, args, zoned)?;
+    match found.as_slice() {
+        [Json::Bool(b)] => Ok(Datum::Bool(*b)),
+        [Json::Null] => Ok(Datum::Null),
+        _ if is_silent(args) => Ok(Datum::Null),
+        _ => Err(err!(SINGLETON_SQL_JSON_ITEM_REQUIRED, "single boolean result is expected")),
+    }
+}
+
+fn array(cx: &mut FnCtx, args: &[Datum], zoned: bool) -> Result<Datum> {
+    let found = all(cx, args, zoned)?;
+    Ok(Datum::bytes(encode(&Json::Array(found))))
+}
+
+fn first(cx: &mut FnCtx, args: &[Datum], zoned: bool) -> Result<Datum> {
+    let found = all(cx, args, zoned)?;
+    Ok(found.first().map_or(Datum::Null, |j| Datum::bytes(encode(j))))
+}
+
+/// The rows of `jsonb_path_query`.
+pub(crate) fn query_rows(
+    cx: &mut FnCtx,
+    args: &[Datum],
+    zoned: bool,
+) -> Result<Box<dyn RowSource>> {
+    let found = all(cx, args, zoned)?;
+    Ok(Rows::single(found.iter().map(|j| Datum::bytes(encode(j))).collect()))
+}
+
+const PLAIN: &[FnDef] = &[
+    raw!(jsonb_path_exists(cx, args) { exists(cx, args, false) }),
+    raw!(jsonb_path_exists_tz(cx, args) { exists(cx, args, true) }),
+    raw!(jsonb_path_exists_opr(cx, args) { exists(cx, args, false) }),
+    raw!(jsonb_path_match(cx, args) { matches(cx, args, false) }),
+    raw!(jsonb_path_match_tz(cx, args) { matches(cx, args, true) }),
+    raw!(jsonb_path_match_opr(cx, args) { matches(cx, args, false) }),
+    raw!(jsonb_path_query_array(cx, args) { array(cx, args, false) }),
+    raw!(jsonb_path_query_array_tz(cx, args) { array(cx, args, true) }),
+    raw!(jsonb_path_query_first(cx, args) { first(cx, args, false) }),
+    raw!(jsonb_path_query_first_tz(cx, args) { first(cx, args, true) }),
+];
+
+pub(crate) const FNS: &[&[FnDef]] = &[PLAIN];
