@@ -131,13 +131,16 @@ impl Clog {
                 segments.iter().filter_map(|s| inner.files.get(s).cloned()).collect();
             (files, std::mem::take(&mut inner.created))
         };
-        for file in files {
-            file.sync()?;
+        let synced = files.iter().try_for_each(|file| file.sync());
+        let synced = synced.and_then(|()| match created {
+            true => self.disk.sync_dir(&self.dir),
+            false => Ok(()),
+        });
+        if let Err(e) = &synced {
+            // The next sync would succeed without what this one has lost.
+            os::abort(&format!("could not make the commit log durable: {e}"));
         }
-        if created {
-            self.disk.sync_dir(&self.dir)?;
-        }
-        Ok(())
+        Ok(synced?)
     }
 
     /// Removes the files that hold only pages before this one.

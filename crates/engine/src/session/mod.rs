@@ -5,6 +5,7 @@
 //! [`Session::take_gate`].
 
 mod block;
+mod check;
 mod command;
 mod core;
 mod ddl_storage;

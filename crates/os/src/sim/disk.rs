@@ -132,6 +132,11 @@ impl SimDisk {
         self.lock().syncs
     }
 
+    /// Bytes that files have.
+    pub fn used(&self) -> u64 {
+        self.lock().used()
+    }
+
     /// Replaces the faults to come. Operations go on counting.
     pub fn set_faults(&self, faults: Faults) {
         self.lock().faults = faults;
@@ -396,15 +401,18 @@ impl State {
         }
     }
 
-    fn check_room(&self, path: &Path, more: u64) -> Result<()> {
-        let Some(capacity) = self.faults.capacity else { return Ok(()) };
-        // Space is counted by what files of the disk span, so that preallocation counts.
+    fn used(&self) -> u64 {
         let named = self.names.values().filter_map(|node| match node {
             Node::File(n) => self.inodes.get(n),
             Node::Dir => None,
         });
-        let used: u64 = named.map(|i| i.seen.len()).sum();
-        if used + more > capacity {
+        named.map(|i| i.seen.len()).sum()
+    }
+
+    fn check_room(&self, path: &Path, more: u64) -> Result<()> {
+        let Some(capacity) = self.faults.capacity else { return Ok(()) };
+        // Space is counted by what files of the disk span, so that preallocation counts.
+        if self.used() + more > capacity {
             return Err(IoError::new("write to file", path, libc::ENOSPC));
         }
         Ok(())

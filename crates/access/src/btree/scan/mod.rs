@@ -593,7 +593,8 @@ impl Tree<'_> {
         if p.lsn() != lsn {
             return;
         }
-        let mut any = false;
+        // The page is not marked dirty: one that goes to disk for a hint alone could be torn there
+        // without an image in the log to mend it.
         let mut last = u16::MAX;
         for (number, _) in killed() {
             if number == last || number >= page::count(&p) {
@@ -604,11 +605,7 @@ impl Tree<'_> {
             let n = killed().filter(|k| k.0 == number).count();
             if n >= item.ntids() && !page::is_dead(&p, number) {
                 page::mark_dead(&mut p, number);
-                any = true;
             }
-        }
-        if any {
-            p.mark_dirty();
         }
     }
 }
