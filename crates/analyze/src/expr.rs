@@ -959,6 +959,12 @@ fn number(text: &str, at: Location) -> Result<(Oid, Datum)> {
 }
 
 fn bit_const(text: &str, at: Location) -> Result<Expr> {
-    let _ = (text, at);
-    Err(Error::unsupported("bit string literals"))
+    let bits = types::bits::parse_bits(text, -1, false).map_err(|e| e.at(at))?;
+    Ok(Expr::Const(ir::Const {
+        ty: oids::BIT,
+        typmod: -1,
+        collation: base::Oid::INVALID,
+        value: Datum::bytes(bits),
+        location: at,
+    }))
 }

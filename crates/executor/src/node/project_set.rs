@@ -44,6 +44,11 @@ impl SetCall {
         Ok(SetCall { callee, args: c.ec.list(args, map)?, start })
     }
 
+    /// What the call knows about itself.
+    pub fn info(&mut self) -> &mut functions::CallInfo {
+        &mut self.callee.info
+    }
+
     /// The rows for one input row; None if the function is strict and an argument is NULL.
     pub fn start(&self, run: &mut Run, input: RowInput<'_>) -> Result<Option<Box<dyn RowSource>>> {
         let mut args = Vec::with_capacity(self.args.len());

@@ -6,6 +6,7 @@ pub(crate) mod tables;
 use crate::builtin;
 use crate::call::FnCtx;
 use base::{Oid, Result, err};
+use types::record::{Record, RecordColumn};
 use types::{ColumnBuilder, Datum};
 
 /// The rows of one call.
@@ -39,6 +40,18 @@ impl RowSource for Rows {
     fn next(&mut self, cx: &mut FnCtx, out: &mut [ColumnBuilder], most: usize) -> Result<usize> {
         let mut n = 0;
         for row in self.rows.by_ref().take(most) {
+            if let ([builder], true) = (&mut *out, row.len() > 1) {
+                builder.push(as_record(cx, row));
+                n += 1;
+                continue;
+            }
+            let row = match (&cx.call.columns, row.as_slice()) {
+                // A function that returns records, with the query saying what is in them.
+                (Some(columns), [Datum::Bytes(b)]) if cx.call.ret_type == types::oid::RECORD => {
+                    spread(cx, columns, b)?
+                }
+                _ => row,
+            };
             let mut values = row.into_iter();
             for builder in out.iter_mut() {
                 let value = values.next().unwrap_or_default();
@@ -49,6 +62,58 @@ impl RowSource for Rows {
         }
         Ok(n)
     }
+}
+
+/// The fields of a record, which must be as the query says.
+fn spread(cx: &FnCtx, columns: &[(String, Oid, i32)], record: &[u8]) -> Result<Vec<Datum>> {
+    let record = Record::decode(record)?;
+    let differs = |detail: String| {
+        err!(
+            DATATYPE_MISMATCH,
+            "function return row and query-specified return row do not match"
+        )
+        .detail(detail)
+    };
+    let (has, expects) = (record.columns.len(), columns.len());
+    if has != expects {
+        let many = if has == 1 { "" } else { "s" };
+        return Err(differs(format!(
+            "Returned row contains {has} attribute{many}, but query expects {expects}."
+        )));
+    }
+    for (i, (field, column)) in record.columns.iter().zip(columns).enumerate() {
+        if field.type_oid != column.1 {
+            let name = |oid| cx.env.catalog().type_name(oid).unwrap_or_default();
+            return Err(differs(format!(
+                "Returned type {} at ordinal position {}, but query expects {}.",
+                name(field.type_oid),
+                i + 1,
+                name(column.1)
+            )));
+        }
+    }
+    Ok(record.columns.into_iter().map(|c| c.value).collect())
+}
+
+/// A row of several columns as one value, where a select list wants it.
+fn as_record(cx: &FnCtx, row: Vec<Datum>) -> Datum {
+    let named = cx.env.catalog().types().row_desc(cx.call.ret_type, -1);
+    let proc = builtin::proc(cx.call.fn_oid);
+    let outs: Vec<Oid> = match (&named, proc) {
+        (Some(desc), _) => desc.attrs.iter().map(|a| a.type_oid).collect(),
+        (None, Some(p)) => {
+            let modes = p.proallargtypes.iter().zip(&p.proargmodes);
+            modes.filter(|(_, m)| matches!(m, b'o' | b'b' | b't')).map(|(t, _)| *t).collect()
+        }
+        (None, None) => Vec::new(),
+    };
+    let column = |(i, value): (usize, Datum)| RecordColumn {
+        type_oid: outs.get(i).copied().unwrap_or(types::oid::TEXT),
+        value,
+    };
+    let type_oid = if named.is_some() { cx.call.ret_type } else { types::oid::RECORD };
+    let columns = row.into_iter().enumerate().map(column).collect();
+    Record { type_oid, typmod: -1, columns }.encode()
 }
 
 /// The built-in set-returning function of this OID.
