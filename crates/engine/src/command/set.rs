@@ -50,6 +50,16 @@ pub fn setting_text(name: &str, args: &[Expr]) -> Result<String> {
     Ok(texts.join(", "))
 }
 
+/// A SET clause of a function as `name=value`; only `name` for RESET, none for RESET ALL.
+pub(crate) fn config_item(stmt: &SetStmt) -> Result<Option<String>> {
+    Ok(match &stmt.kind {
+        SetKind::Value(name, args) => Some(format!("{name}={}", setting_text(name, args)?)),
+        SetKind::Default(name) | SetKind::Reset(name) => Some(name.clone()),
+        SetKind::ResetAll => None,
+        _ => return Err(Error::unsupported("this SET clause of a function")),
+    })
+}
+
 impl Session {
     fn actor(&self) -> Actor {
         Actor { superuser: self.core.is_superuser(), at_start: false }

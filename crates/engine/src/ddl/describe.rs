@@ -239,7 +239,21 @@ impl Ddl<'_> {
             Some(p) => Ok(Found::Object(ObjectAddress::new(oids::PG_PROC, p.oid))),
             None => {
                 let text = match signature {
-                    Some(_) => format!("function {last}() does not exist"),
+                    Some(s) => {
+                        let mut shown = Vec::new();
+                        for p in &s.params {
+                            let t = self.resolve_type(&p.type_name)?;
+                            shown.push(self.format_type(t.oid, -1));
+                        }
+                        let word = match object.kind {
+                            ObjectKind::Procedure => "procedure",
+                            ObjectKind::Aggregate => "aggregate",
+                            ObjectKind::Routine => "routine",
+                            _ => "function",
+                        };
+                        let name = object.name.parts.join(".");
+                        format!("{word} {name}({}) does not exist", shown.join(", "))
+                    }
                     None => format!("could not find a function named \"{last}\""),
                 };
                 match missing_ok {

@@ -23,6 +23,9 @@ pub struct Users {
     pub current: Oid,
 }
 
+/// Functions in SQL, ready to run.
+pub type SqlFunctions = HashMap<(Oid, Vec<Oid>, Oid), Arc<crate::sql_function::Prepared>>;
+
 /// Values of a sequence that the session has taken and not yet given out.
 #[derive(Clone, Copy, Debug)]
 pub struct SequenceCache {
@@ -73,6 +76,12 @@ pub struct SessionCore {
     pub foreign_keys: crate::ri::ForeignKeys,
     /// Temporary tables that are emptied (`false`) or dropped (`true`) at commit.
     pub on_commit: Mutex<Vec<(Oid, bool)>>,
+    /// Functions in SQL that were run, by function, argument types and result type.
+    pub sql_functions: Mutex<SqlFunctions>,
+    /// How many of them are running.
+    pub function_depth: std::sync::atomic::AtomicUsize,
+    /// Users before SECURITY DEFINER functions.
+    pub definers: Mutex<Vec<Users>>,
     txn: Mutex<Option<Arc<Txn>>>,
     users: Mutex<Users>,
     notices: Mutex<Vec<Error>>,
@@ -112,6 +121,9 @@ impl SessionCore {
             users: Mutex::new(users),
             notices: Mutex::default(),
             on_commit: Mutex::new(Vec::new()),
+            sql_functions: Mutex::default(),
+            function_depth: std::sync::atomic::AtomicUsize::new(0),
+            definers: Mutex::new(Vec::new()),
             temp_namespace: Mutex::new(None),
             context: Mutex::new(None),
         })

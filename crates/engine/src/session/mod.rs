@@ -13,6 +13,7 @@ mod extended;
 mod literals;
 mod lookup;
 pub(crate) mod permission;
+mod planning;
 mod prepared;
 mod query;
 mod rewrite_table;
@@ -22,8 +23,9 @@ mod utility;
 pub use block::TransactionStatus;
 pub use core::{SequenceCache, SessionCore};
 pub use env::StatementEnv;
+pub(crate) use planning::RunParts;
 pub use prepared::{Portal, Prepared};
-pub(crate) use query::RunParts;
+pub(crate) use simple::{is_query, statement_name};
 
 use crate::activity::{Place, SessionInfo, SessionState};
 use crate::settings::{Actor, SessionSettings};

@@ -2,7 +2,7 @@
 //! on the functions it calls. Checked when the query is planned: a kept plan is for one user, and
 //! any change of rights makes it outdated.
 
-use super::Session;
+use super::SessionCore;
 use super::env::StatementEnv;
 use crate::ddl::grant::permission_denied;
 use base::{Oid, Result};
@@ -98,12 +98,12 @@ impl Needs {
     }
 }
 
-impl Session {
+impl SessionCore {
     /// Fails unless the query's users may do what it does.
     pub(crate) fn check_permissions(&self, env: &StatementEnv<'_>, query: &Query) -> Result<()> {
         let mut needs = Needs::default();
         needs.add_query(query);
-        let user = self.core.users().current;
+        let user = self.users().current;
         for (relation, perms) in &needs.relations {
             let user = perms.check_as.unwrap_or(user);
             if perms.required == 0 || user == catalog::oids::SUPERUSER {
@@ -130,8 +130,8 @@ impl Session {
         right: u32,
         columns: &[i16],
     ) -> Result<()> {
-        let view = self.core.view()?;
-        let user = self.core.users().current;
+        let view = self.view()?;
+        let user = self.users().current;
         let mut perms = RtePerms { required: right, ..RtePerms::default() };
         match right == bit(b'a') {
             true => perms.inserted = columns.to_vec(),
@@ -180,7 +180,7 @@ impl Session {
     ) -> Result<bool> {
         let has = |attnum: i16| -> Result<bool> {
             let key = [Datum::U32(rel.oid.0), Datum::I16(attnum)];
-            for row in self.core.store.index_scan(indexes::PG_ATTRIBUTE_NUM, &key)? {
+            for row in self.store.index_scan(indexes::PG_ATTRIBUTE_NUM, &key)? {
                 let acl = row.acl("attacl")?.unwrap_or_default();
                 let rights = Rights { kind: Grantable::Column, owner: rel.owner, acl: Some(&acl) };
                 return Ok(rights.of(view, user, right)? != 0);
@@ -216,10 +216,10 @@ impl Session {
 
     /// Does something with the rights of the system, which are not those of the user.
     pub(crate) fn as_system<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        let users = self.core.users();
-        self.core.set_users(super::core::Users { current: catalog::oids::SUPERUSER, ..users });
+        let users = self.users();
+        self.set_users(super::core::Users { current: catalog::oids::SUPERUSER, ..users });
         let result = work();
-        self.core.set_users(users);
+        self.set_users(users);
         result
     }
 }

@@ -90,6 +90,7 @@ impl Session {
             Stmt::SetConstraints(s) => self.set_constraints(s)?,
             Stmt::CreateTableAs(c) => return self.create_table_as(c, params, text),
             Stmt::Select(s) => return self.select_into(s, text),
+            Stmt::Call(c) => self.call_stmt(c, params, sink)?,
             Stmt::RefreshMatView(r) => self.refresh_matview(r, text)?,
             _ => return self.definition(stmt, text),
         };
@@ -343,6 +344,34 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
         Stmt::AlterTable(a) => {
             ddl.alter_table(a)?;
             return Ok(format!("ALTER {}", kind_word(a.kind)));
+        }
+        Stmt::CreateType(c) => {
+            ddl.create_type(c)?;
+            "CREATE TYPE"
+        }
+        Stmt::Define(d) if d.kind == ObjectKind::Type && d.definition.is_none() => {
+            ddl.create_shell_type(&d.name)?;
+            "CREATE TYPE"
+        }
+        Stmt::CreateDomain(c) => {
+            ddl.create_domain(c)?;
+            "CREATE DOMAIN"
+        }
+        Stmt::AlterDomain(a) => {
+            ddl.alter_domain(a)?;
+            "ALTER DOMAIN"
+        }
+        Stmt::AlterEnum(a) => {
+            ddl.alter_enum(a)?;
+            "ALTER TYPE"
+        }
+        Stmt::CreateFunction(c) => {
+            ddl.create_function(c)?;
+            if c.procedure { "CREATE PROCEDURE" } else { "CREATE FUNCTION" }
+        }
+        Stmt::AlterFunction(a) => {
+            ddl.alter_function(a)?;
+            return Ok(format!("ALTER {}", kind_word(a.object.kind)));
         }
         Stmt::AlterSequence(a) => {
             ddl.alter_sequence(a)?;

@@ -456,7 +456,10 @@ impl TransAgg {
     fn call(callee: &Callee, cx: &FnCtx, state: &mut CallState, args: &[Datum]) -> Result<Datum> {
         match callee.entry {
             Some(e) => (e.row)(&mut FnCtx { env: cx.env, call: &callee.info, state }, args),
-            None => cx.env.catalog().call_user_function(callee.info.fn_oid, args),
+            None => match cx.env.call_session_fn(&callee.info, args) {
+                Some(value) => value,
+                None => cx.env.catalog().call_user_function(callee.info.fn_oid, args),
+            },
         }
     }
 }

@@ -28,10 +28,7 @@ impl SetCall {
             Expr::Op(o) => (o.func, &o.args, o.input_collation, o.ret_type),
             _ => return Err(Error::unsupported("a set made by this expression")),
         };
-        let Some(start) = functions::set_returning(func) else {
-            let name = c.ec.catalog.proc(func)?.name.to_string();
-            return Err(Error::unsupported(format!("set-returning function {name}")));
-        };
+        let start = functions::set_returning(func).unwrap_or(functions::user_set);
         let types: Vec<Oid> = args.iter().map(Expr::ty).collect();
         let mut callee = c.ec.callee(func, collation, types, ret)?;
         if let Expr::Func(f) = e {

@@ -124,6 +124,49 @@ pub fn set_returning(oid: Oid) -> Option<SrfFn> {
         .or_else(|| row.proretset.then_some(session_rows as SrfFn))
 }
 
+/// The rows of a function that is not built in.
+pub fn user_set(cx: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
+    match cx.env.session_rows(cx.call, args) {
+        Some(rows) => Ok(Box::new(UserRows { rows: rows?.into_iter() })),
+        None => {
+            Err(err!(FEATURE_NOT_SUPPORTED, "function {} is not supported yet", cx.call.fn_oid))
+        }
+    }
+}
+
+/// Rows whose last column is the row itself, if they have several.
+struct UserRows {
+    rows: std::vec::IntoIter<Vec<Datum>>,
+}
+
+impl RowSource for UserRows {
+    fn next(&mut self, cx: &mut FnCtx, out: &mut [ColumnBuilder], most: usize) -> Result<usize> {
+        let mut n = 0;
+        for mut row in self.rows.by_ref().take(most) {
+            if let [only] = out
+                && row.len() > 1
+            {
+                // One column is wanted: the row, unless it has but one column of this form.
+                let phys = only.phys_type();
+                let fits = row.len() == 2 && row[0].phys_type().is_none_or(|p| p == phys);
+                let value = if fits { row.swap_remove(0) } else { row.pop().unwrap_or_default() };
+                crate::check_held(cx, &value, phys)?;
+                only.push(value);
+                n += 1;
+                continue;
+            }
+            let mut values = row.into_iter();
+            for builder in out.iter_mut() {
+                let value = values.next().unwrap_or_default();
+                crate::check_held(cx, &value, builder.phys_type())?;
+                builder.push(value);
+            }
+            n += 1;
+        }
+        Ok(n)
+    }
+}
+
 /// The rows that only the session can make.
 fn session_rows(cx: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
     match cx.env.session_rows(cx.call, args) {
