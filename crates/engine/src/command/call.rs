@@ -36,6 +36,7 @@ impl Session {
             ret_type: f.ret_type,
             ret_typmod: -1,
             variadic: f.variadic,
+            columns: None,
         };
         let outputs: Vec<(String, base::Oid)> = match (&p.all_arg_types, &p.arg_modes) {
             (Some(all), Some(modes)) => all
