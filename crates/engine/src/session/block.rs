@@ -224,6 +224,7 @@ impl Session {
         self.core.set_txn(None);
         self.core.overlay.reset();
         self.core.settings.lock().commit_level();
+        self.core.users_of_settings();
         self.place.update(|info| info.xact_start = 0);
         match committed {
             Ok(gate) => {
@@ -263,6 +264,7 @@ impl Session {
             settings.abort_level();
         }
         drop(settings);
+        self.core.users_of_settings();
         self.place.update(|info| info.xact_start = 0);
         result.and(files)
     }
@@ -438,6 +440,7 @@ impl Session {
         let pool = &self.core.database.storage().pool;
         self.core.files.lock().sub_aborted(pool, sub)?;
         self.core.settings.lock().abort_level();
+        self.core.users_of_settings();
         self.core.overlay.forget_entries();
         Ok(())
     }

@@ -84,6 +84,8 @@ pub struct SessionCore {
     pub definers: Mutex<Vec<Users>>,
     txn: Mutex<Option<Arc<Txn>>>,
     users: Mutex<Users>,
+    /// Whose rights count with each pair of settings (session authorization and role) so far.
+    named_users: Mutex<HashMap<(String, String), Users>>,
     notices: Mutex<Vec<Error>>,
     temp_namespace: Mutex<Option<Oid>>,
     context: Mutex<Option<Context>>,
@@ -119,6 +121,7 @@ impl SessionCore {
             foreign_keys: Default::default(),
             txn: Mutex::new(None),
             users: Mutex::new(users),
+            named_users: Mutex::default(),
             notices: Mutex::default(),
             on_commit: Mutex::new(Vec::new()),
             sql_functions: Mutex::default(),
@@ -181,6 +184,27 @@ impl SessionCore {
     /// Changes whose rights count.
     pub fn set_users(&self, users: Users) {
         *self.users.lock() = users;
+    }
+
+    fn user_settings(&self) -> (String, String) {
+        let s = self.settings.lock();
+        (s.str("session_authorization").to_string(), s.str("role").to_string())
+    }
+
+    /// Notes whose rights count with the settings as they are now.
+    pub(crate) fn note_users(&self) {
+        let settings = self.user_settings();
+        self.named_users.lock().insert(settings, self.users());
+    }
+
+    /// Settings went back to what they were: so does whose rights count.
+    pub(crate) fn users_of_settings(&self) {
+        let known = self.named_users.lock();
+        if !known.is_empty()
+            && let Some(users) = known.get(&self.user_settings()).copied()
+        {
+            self.set_users(users);
+        }
     }
 
     /// Something to tell the client.

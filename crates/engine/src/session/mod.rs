@@ -208,8 +208,15 @@ impl Session {
 
     /// Tells the sink of notices and changed settings.
     pub(crate) fn tell(&mut self, sink: &mut dyn Sink) {
-        for notice in self.core.take_notices() {
-            sink.notice(&notice);
+        let notices = self.core.take_notices();
+        if !notices.is_empty() {
+            let least = least_severity(self.core.settings.lock().str("client_min_messages"));
+            for notice in notices {
+                let severity = notice.fields().severity;
+                if severity >= least || severity == base::Severity::Info {
+                    sink.notice(&notice);
+                }
+            }
         }
         for (name, value) in self.core.settings.lock().take_reports() {
             sink.parameter_status(name, &value);
@@ -264,6 +271,17 @@ impl Session {
             bail!(READ_ONLY_SQL_TRANSACTION, "cannot execute {what} in a read-only transaction");
         }
         Ok(())
+    }
+}
+
+/// The weakest messages that a client wants, by the value of `client_min_messages`.
+fn least_severity(setting: &str) -> base::Severity {
+    match setting {
+        "error" => base::Severity::Error,
+        "warning" => base::Severity::Warning,
+        "notice" => base::Severity::Notice,
+        "log" => base::Severity::Log,
+        _ => base::Severity::Debug,
     }
 }
 

@@ -8,10 +8,9 @@ use crate::ddl::grant::permission_denied;
 use base::{Oid, Result};
 use catalog::acl::bit;
 use catalog::privilege::{Grantable, Rights, is_superuser};
-use catalog::{CatalogView, RelKind, RelationDesc, RowStore, indexes};
+use catalog::{CatalogView, RelKind, RelationDesc};
 use ir::{Expr, Query, RteKind, RtePerms};
 use std::sync::Arc;
-use types::Datum;
 
 /// A relation as a message about rights names it.
 pub(crate) fn relation_noun(kind: RelKind) -> &'static str {
@@ -118,7 +117,7 @@ impl SessionCore {
             return Ok(());
         }
         for function in needs.functions {
-            check_execute(&env.view, user, function)?;
+            self.check_execute(&env.view, user, function)?;
         }
         Ok(())
     }
@@ -179,13 +178,11 @@ impl SessionCore {
         columns: &[i16],
     ) -> Result<bool> {
         let has = |attnum: i16| -> Result<bool> {
-            let key = [Datum::U32(rel.oid.0), Datum::I16(attnum)];
-            for row in self.store.index_scan(indexes::PG_ATTRIBUTE_NUM, &key)? {
-                let acl = row.acl("attacl")?.unwrap_or_default();
-                let rights = Rights { kind: Grantable::Column, owner: rel.owner, acl: Some(&acl) };
-                return Ok(rights.of(view, user, right)? != 0);
-            }
-            Ok(false)
+            let Some((_, acl)) = rel.column_acls.iter().find(|(n, _)| *n == attnum) else {
+                return Ok(false);
+            };
+            let rights = Rights { kind: Grantable::Column, owner: rel.owner, acl: Some(acl) };
+            Ok(rights.of(view, user, right)? != 0)
         };
         let all = || (1..).zip(&rel.tuple.attrs).filter(|(_, a)| !a.dropped).map(|(n, _)| n);
         if columns.is_empty() {
@@ -224,18 +221,21 @@ impl SessionCore {
     }
 }
 
-/// Fails unless the user may call the function.
-pub(crate) fn check_execute(view: &CatalogView, user: Oid, function: Oid) -> Result<()> {
-    let Some(proc) = view.find_proc(function)? else { return Ok(()) };
-    let Some(acl) = &proc.acl else { return Ok(()) };
-    let rights = Rights { kind: Grantable::Function, owner: proc.owner, acl: Some(acl) };
-    if rights.of(view, user, bit(b'X'))? != 0 {
-        return Ok(());
+impl Session {
+    /// Fails unless the user may call the function.
+    pub(crate) fn check_execute(&self, view: &CatalogView, user: Oid, function: Oid) -> Result<()> {
+        let Some(acl) = self.core.source.proc_acl(function)? else { return Ok(()) };
+        let (owner, acl) = &*acl;
+        let rights = Rights { kind: Grantable::Function, owner: *owner, acl: Some(acl) };
+        if rights.of(view, user, bit(b'X'))? != 0 {
+            return Ok(());
+        }
+        let proc = view.proc(function)?;
+        let noun = match proc.kind {
+            b'p' => "procedure",
+            b'a' => "aggregate",
+            _ => "function",
+        };
+        Err(permission_denied(noun, &proc.name))
     }
-    let noun = match proc.kind {
-        b'p' => "procedure",
-        b'a' => "aggregate",
-        _ => "function",
-    };
-    Err(permission_denied(noun, &proc.name))
 }
