@@ -72,6 +72,10 @@ pub struct SessionCore {
     pub sequences: Mutex<(HashMap<Oid, SequenceCache>, Option<Oid>)>,
     /// Rows changed, for autovacuum.
     pub changes: crate::autovacuum::PendingChanges,
+    /// Prepared statements, by name.
+    pub prepared: Mutex<HashMap<String, Arc<super::Prepared>>>,
+    /// Cursors, as `pg_cursors` shows them.
+    pub cursors: Mutex<Vec<crate::sysfn::CursorInfo>>,
     /// Foreign keys to be looked at.
     pub foreign_keys: crate::ri::ForeignKeys,
     /// Temporary tables that are emptied (`false`) or dropped (`true`) at commit.
@@ -118,6 +122,8 @@ impl SessionCore {
             files: Mutex::default(),
             sequences: Mutex::default(),
             changes: Default::default(),
+            prepared: Mutex::default(),
+            cursors: Mutex::default(),
             foreign_keys: Default::default(),
             txn: Mutex::new(None),
             users: Mutex::new(users),

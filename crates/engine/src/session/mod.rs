@@ -7,6 +7,7 @@
 mod block;
 mod command;
 mod core;
+mod cursor;
 mod ddl_storage;
 mod env;
 mod extended;
@@ -14,6 +15,7 @@ mod literals;
 mod lookup;
 pub(crate) mod permission;
 mod planning;
+mod prepare;
 mod prepared;
 mod query;
 mod rewrite_table;

@@ -33,6 +33,13 @@ pub(crate) fn relation_rights(rel: &RelationDesc) -> Rights<'_> {
     Rights { kind, owner: rel.owner, acl: rel.acl.as_deref() }
 }
 
+/// True for what only superusers may change: system tables, and TOAST tables.
+fn is_protected(view: &CatalogView, user: Oid, rel: &RelationDesc, rights: u32) -> Result<bool> {
+    let system = rel.oid < Oid::FIRST_NORMAL || rel.namespace == catalog::oids::PG_TOAST;
+    let changes = rights & catalog::privilege::bits(b"awdDU") != 0;
+    Ok(system && changes && rel.kind != RelKind::View && !is_superuser(view, user)?)
+}
+
 /// Fails unless the user has all of these rights on the whole relation.
 pub(crate) fn require_on_relation(
     view: &CatalogView,
@@ -40,7 +47,9 @@ pub(crate) fn require_on_relation(
     rel: &RelationDesc,
     rights: u32,
 ) -> Result<()> {
-    if relation_rights(rel).of(view, user, rights)? == rights {
+    if !is_protected(view, user, rel, rights)?
+        && relation_rights(rel).of(view, user, rights)? == rights
+    {
         return Ok(());
     }
     Err(permission_denied(relation_noun(rel.kind), &rel.name))
@@ -149,6 +158,9 @@ impl SessionCore {
         rel: &Arc<RelationDesc>,
         perms: &RtePerms,
     ) -> Result<bool> {
+        if is_protected(view, user, rel, perms.required)? {
+            return Ok(false);
+        }
         let missing = perms.required & !relation_rights(rel).of(view, user, perms.required)?;
         if missing == 0 {
             return Ok(true);
@@ -221,10 +233,10 @@ impl SessionCore {
     }
 }
 
-impl Session {
+impl SessionCore {
     /// Fails unless the user may call the function.
     pub(crate) fn check_execute(&self, view: &CatalogView, user: Oid, function: Oid) -> Result<()> {
-        let Some(acl) = self.core.source.proc_acl(function)? else { return Ok(()) };
+        let Some(acl) = self.source.proc_acl(function)? else { return Ok(()) };
         let (owner, acl) = &*acl;
         let rights = Rights { kind: Grantable::Function, owner: *owner, acl: Some(acl) };
         if rights.of(view, user, bit(b'X'))? != 0 {

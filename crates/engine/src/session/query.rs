@@ -88,7 +88,7 @@ impl Session {
         self.core.lock_relation(relation, mode)
     }
 
-    fn result_columns(
+    pub(super) fn result_columns(
         &self,
         env: &StatementEnv<'_>,
         queries: &[Query],
@@ -186,6 +186,7 @@ impl Session {
                 _ => params.is_empty() || cost < *prepared.custom_cost.lock() / customs as f64,
             };
             if take {
+                prepared.generic_plans.fetch_add(1, Ordering::Relaxed);
                 return Ok((analysed, generic));
             }
         }
@@ -244,7 +245,8 @@ impl Session {
         if !analysed.columns.is_empty() {
             sink.row_description(&analysed.columns, &[])?;
         }
-        let query = main_query(&analysed)?.clone();
+        let mut query = main_query(&analysed)?.clone();
+        self.resolve_current_of(&mut query)?;
         let rows = RowWriter::new(&analysed.columns, &[]);
         self.run_query(query, Arc::new([]), &rows, sink)
     }
@@ -294,6 +296,10 @@ impl Session {
     ) -> Result<Option<Cow<'static, str>>> {
         let core = self.core.clone();
         if let PortalState::Ready = portal.state {
+            if super::cursor::uses_cursor(&portal.prepared.analysed.lock().queries) {
+                self.start_at_cursor(portal)?;
+                return self.run_portal(portal, max, sink);
+            }
             let env = self.env()?;
             let (analysed, plan) = self.programs(&env, &portal.prepared, &portal.params, 0.0)?;
             if portal.describe && !analysed.columns.is_empty() {
@@ -455,7 +461,7 @@ fn reads_one_row(plan: &Plan) -> bool {
 }
 
 /// The query that gives the tag and the rows.
-fn main_query(analysed: &Analysed) -> Result<&Query> {
+pub(super) fn main_query(analysed: &Analysed) -> Result<&Query> {
     match &analysed.queries[..] {
         [one] => Ok(one),
         [] => Err(Error::internal("a statement without a query")),
@@ -486,7 +492,7 @@ fn column_of(env: &StatementEnv<'_>, t: &TargetEntry) -> Result<ResultColumn> {
 }
 
 /// The columns that are not junk, if there are others.
-fn kept_columns(plan: &PlannedStmt) -> Option<Vec<usize>> {
+pub(super) fn kept_columns(plan: &PlannedStmt) -> Option<Vec<usize>> {
     let target = &plan.plan.target;
     if !target.iter().any(|t| t.junk) {
         return None;
@@ -494,7 +500,7 @@ fn kept_columns(plan: &PlannedStmt) -> Option<Vec<usize>> {
     Some((0..target.len()).filter(|i| !target[*i].junk).collect())
 }
 
-fn project(batch: &Batch, keep: &[usize]) -> Batch {
+pub(super) fn project(batch: &Batch, keep: &[usize]) -> Batch {
     Batch {
         len: batch.len,
         columns: keep.iter().map(|i| batch.columns[*i].clone()).collect(),

@@ -68,11 +68,8 @@ impl RowSource for Rows {
 fn spread(cx: &FnCtx, columns: &[(String, Oid, i32)], record: &[u8]) -> Result<Vec<Datum>> {
     let record = Record::decode(record)?;
     let differs = |detail: String| {
-        err!(
-            DATATYPE_MISMATCH,
-            "function return row and query-specified return row do not match"
-        )
-        .detail(detail)
+        err!(DATATYPE_MISMATCH, "function return row and query-specified return row do not match")
+            .detail(detail)
     };
     let (has, expects) = (record.columns.len(), columns.len());
     if has != expects {
