@@ -298,3 +298,20 @@ pub fn coerce_assignment(env: &Env, expr: Expr, ty: Oid, typmod: i32) -> Result<
         }
     }
 }
+
+/// Analyses the RETURN of a function's body: a query of one value.
+pub fn return_query(env: &Env, expr: &ast::Expr, params: Params) -> Result<ir::Query> {
+    let target = ast::Target { name: None, expr: expr.clone(), pos: expr.pos };
+    let core = ast::SelectCore { targets: vec![target], ..ast::SelectCore::default() };
+    let stmt = ast::SelectStmt {
+        with: None,
+        body: ast::SelectBody::Select(Box::new(core)),
+        order_by: Vec::new(),
+        limit: None,
+        offset: None,
+        with_ties: false,
+        locking: Vec::new(),
+        pos: expr.pos,
+    };
+    crate::analyze_stmt(env, &ast::Stmt::Select(Box::new(stmt)), params)
+}

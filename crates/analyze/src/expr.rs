@@ -169,6 +169,9 @@ impl Analyzer<'_> {
         };
         let schema = schema.map(String::as_str);
         let Some((item, up)) = self.find_table(schema, table, at)? else {
+            if let Some(found) = self.param_field(parts, star, at)? {
+                return Ok(found);
+            }
             return Err(self.missing_table(schema, table, at));
         };
         let Some(column) = column else {
@@ -193,7 +196,23 @@ impl Analyzer<'_> {
         if let Some((item, up)) = self.find_table(None, name, at)? {
             return self.whole_row(&item, up, at);
         }
+        if let Some(found) = self.named_param(&[name.to_string()], at)? {
+            return Ok(found);
+        }
         Err(self.missing_column(None, name, at))
+    }
+
+    /// `function.param`, `param.field` or `function.param.field` in a function's body.
+    fn param_field(&mut self, parts: &[String], star: bool, at: Location) -> Result<Option<Expr>> {
+        if star {
+            return self.named_param(parts, at);
+        }
+        if let Some(found) = self.named_param(parts, at)? {
+            return Ok(Some(found));
+        }
+        let Some((field, row)) = parts.split_last() else { return Ok(None) };
+        let Some(row) = self.named_param(row, at)? else { return Ok(None) };
+        self.func_of_row(field, row, at)
     }
 
     // Casts and collations.
@@ -959,6 +978,12 @@ fn number(text: &str, at: Location) -> Result<(Oid, Datum)> {
 }
 
 fn bit_const(text: &str, at: Location) -> Result<Expr> {
-    let _ = (text, at);
-    Err(Error::unsupported("bit string literals"))
+    let bits = types::bits::parse_bits(text, -1, false).map_err(|e| e.at(at))?;
+    Ok(Expr::Const(ir::Const {
+        ty: oids::BIT,
+        typmod: -1,
+        collation: base::Oid::INVALID,
+        value: Datum::bytes(bits),
+        location: at,
+    }))
 }

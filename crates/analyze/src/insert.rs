@@ -396,7 +396,8 @@ impl Analyzer<'_> {
         let alias = ast::Alias { name: "excluded".into(), columns: Vec::new() };
         let item = self.add_relation(rel, Some(&alias), false, false, 3, 0, None)?;
         let rte = &mut self.st().rtable[item.rtindex as usize - 1];
-        rte.perms = None;
+        // What is read of it, has to be readable in the table.
+        rte.perms = Some(ir::RtePerms::default());
         if let RteKind::Relation { relkind, .. } = &mut rte.kind {
             // It is no table: it has no system columns.
             *relkind = 'c';
@@ -430,6 +431,23 @@ impl Analyzer<'_> {
                     ));
                 };
                 made.constraint = Some(found.oid);
+                let columns = found.columns.clone();
+                // The first entry with this table that is inserted into is the target.
+                let inserted = self.st().rtable.iter_mut().find_map(|rte| match &rte.kind {
+                    RteKind::Relation { relid, .. } if *relid == rel.oid => rte
+                        .perms
+                        .as_mut()
+                        .filter(|p| p.required & crate::names::rights::INSERT != 0),
+                    _ => None,
+                });
+                if let Some(perms) = inserted {
+                    perms.required |= crate::names::rights::SELECT;
+                    for column in columns {
+                        if let Err(at) = perms.selected.binary_search(&column) {
+                            perms.selected.insert(at, column);
+                        }
+                    }
+                }
                 Ok(())
             }
             Some(ast::ConflictTarget::Index { elems, predicate, pos }) => {

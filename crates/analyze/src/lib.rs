@@ -42,8 +42,8 @@ mod window;
 pub use coerce::CoercionContext;
 pub use ddl::{
     ExprUse, call, coerce_assignment, column_default, domain_check, execute_argument,
-    parameter_default, partition_bound_value, relation_expr, select_into, trigger_when,
-    without_places,
+    parameter_default, partition_bound_value, relation_expr, return_query, select_into,
+    trigger_when, without_places,
 };
 pub use rewrite::{clear_places, default_of, rewrite, stored_expr};
 pub use typename::{format_type, format_type_with};
@@ -72,6 +72,19 @@ pub enum Params<'a> {
     Infer(&'a mut Vec<Oid>),
     /// Their types are fixed.
     Fixed(&'a [Oid]),
+    /// They are a function's, and may be called by name.
+    Function(&'a FunctionParams),
+}
+
+/// The parameters of a function whose body is analysed.
+#[derive(Clone, Debug, Default)]
+pub struct FunctionParams {
+    /// The function's name, which may qualify those of the parameters.
+    pub function: String,
+    /// Types by number, polymorphic ones resolved.
+    pub types: Vec<Oid>,
+    /// Names by number; empty where there is none.
+    pub names: Vec<String>,
 }
 
 /// Analyses a statement that is planned: SELECT, INSERT, UPDATE, DELETE, MERGE.

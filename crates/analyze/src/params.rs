@@ -20,6 +20,10 @@ impl Analyzer<'_> {
                 Some(t) if t.is_valid() => *t,
                 _ => return Err(missing()),
             },
+            Params::Function(f) => match f.types.get(i) {
+                Some(t) if t.is_valid() => *t,
+                _ => return Err(missing()),
+            },
             Params::Infer(types) => {
                 if types.len() <= i {
                     types.resize(i + 1, Oid::INVALID);
@@ -39,6 +43,20 @@ impl Analyzer<'_> {
             collation,
             location: at,
         }))
+    }
+
+    /// The parameter that a name means in a function's body: `name` or `function.name`.
+    pub fn named_param(&mut self, parts: &[String], at: Location) -> Result<Option<Expr>> {
+        let Params::Function(f) = &self.params else { return Ok(None) };
+        let name = match parts {
+            [name] => name,
+            [function, name] if *function == f.function => name,
+            _ => return Ok(None),
+        };
+        let Some(i) = f.names.iter().position(|n| n == name && !n.is_empty()) else {
+            return Ok(None);
+        };
+        self.param(i as u32 + 1, at).map(Some)
     }
 
     /// After the statement: every parameter must have got one type everywhere.

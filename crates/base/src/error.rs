@@ -154,6 +154,18 @@ impl Error {
         self
     }
 
+    /// With this byte offset, or none, whatever it had.
+    pub fn placed(mut self, location: Option<u32>) -> Error {
+        self.0.location = location;
+        self.0.position = None;
+        self
+    }
+
+    /// The byte offset into the statement's text.
+    pub fn place(&self) -> Option<u32> {
+        self.0.location
+    }
+
     /// With another line of context, outside those it has.
     pub fn context(mut self, line: impl Into<String>) -> Error {
         let line = line.into();

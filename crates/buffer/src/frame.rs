@@ -255,6 +255,16 @@ impl Pin {
         PageMut::adopt(frame, true)
     }
 
+    /// Latches the page for writing if nobody has it; the pin goes with the latch.
+    pub fn try_into_write(self) -> Option<PageMut<'static>> {
+        if !self.frame().word.try_exclusive() {
+            return None;
+        }
+        let frame = self.frame;
+        mem::forget(self);
+        Some(PageMut::adopt(frame, true))
+    }
+
     /// Latches the page for writing if nobody has it.
     pub fn try_write(&self) -> Option<PageMut<'_>> {
         self.frame().word.try_exclusive().then(|| PageMut::adopt(self.frame, false))

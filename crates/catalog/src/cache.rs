@@ -32,6 +32,8 @@ pub enum Key {
     TypeName(Oid, Arc<str>),
     Enum(Oid),
     Proc(Oid),
+    /// A built-in function's rights, by OID.
+    ProcAcl(Oid),
     ProcName(Arc<str>),
     Aggregate(Oid),
     Operator(Oid),

@@ -1,6 +1,7 @@
 //! The source that sessions use: the built-in objects, the shared cache, the transaction's own
 //! uncommitted changes, and behind them the tables.
 
+use crate::acl::AclItem;
 use crate::builtin;
 use crate::cache::{Key, SharedCache, Value};
 use crate::change::Change;
@@ -85,6 +86,15 @@ pub struct CachedSource {
 impl CachedSource {
     fn loader(&self) -> Loader<'_> {
         Loader { rows: &*self.rows, database: self.database, tablespace: self.tablespace }
+    }
+
+    /// Who may call a function, if that is not everyone: its owner and its list.
+    pub fn proc_acl(&self, oid: Oid) -> Result<Option<Arc<(Oid, Vec<AclItem>)>>> {
+        self.cached(Key::ProcAcl(oid), |l| {
+            let Some(row) = l.one(crate::indexes::PG_PROC_OID, oid)? else { return Ok(None) };
+            let owner = row.oid("proowner")?;
+            Ok(row.acl("proacl")?.map(|acl| Arc::new((owner, acl))))
+        })
     }
 
     /// What is under the key: of the overlay if the transaction changed it, else of the cache.

@@ -40,6 +40,7 @@ impl Change {
                 true
             }
             (Change::Types, Key::Constraint(_)) => true,
+            (Change::Procs, Key::ProcAcl(_)) => true,
             (Change::Procs, Key::Proc(_) | Key::ProcName(_) | Key::Aggregate(_)) => true,
             (Change::Operators, key) => key.is_operator(),
             (Change::Casts, Key::Cast(..)) => true,

@@ -72,7 +72,17 @@ impl Loader<'_> {
 
     /// A system table: its shape is built in, its statistics are in its row.
     fn system_relation(&self, rel: &RelationDesc) -> Result<RelationDesc> {
-        Ok(rel.in_database(self.database))
+        let mut rel = rel.in_database(self.database);
+        // While `initdb` fills the tables there is no row yet.
+        if let Some(row) = self.one(indexes::PG_CLASS_OID, rel.oid)? {
+            rel.acl = row.acl("relacl")?;
+            rel.owner = row.oid("relowner")?;
+            if !matches!(rel.kind, RelKind::Index) {
+                let (_, acls) = self.columns(rel.oid)?;
+                rel.column_acls = acls;
+            }
+        }
+        Ok(rel)
     }
 
     /// The one row with this OID in an index on `oid` alone.

@@ -163,7 +163,23 @@ impl Rights<'_> {
             return Ok(wanted);
         }
         let roles = roles_of(view, user, Through::Inherit)?;
-        Ok(self.of_roles(&roles, wanted, false))
+        Ok(self.of_roles(&roles, wanted, false) | self.of_everything(&roles) & wanted)
+    }
+
+    /// What roles may do with all objects of the kind.
+    fn of_everything(&self, roles: &[Oid]) -> u32 {
+        let mut all = 0;
+        for role in roles {
+            all |= match (*role, self.kind) {
+                (oids::PG_READ_ALL_DATA, Grantable::Table | Grantable::Sequence) => bits(b"r"),
+                (oids::PG_WRITE_ALL_DATA, Grantable::Table) => bits(b"awd"),
+                (oids::PG_WRITE_ALL_DATA, Grantable::Sequence) => bits(b"w"),
+                (oids::PG_MAINTAIN, Grantable::Table) => bits(b"m"),
+                (oids::PG_READ_ALL_DATA | oids::PG_WRITE_ALL_DATA, Grantable::Schema) => bits(b"U"),
+                _ => 0,
+            };
+        }
+        all
     }
 
     /// Which of the privileges in `wanted` the user may grant.

@@ -145,6 +145,12 @@ pub fn from_texts(elem: Oid, values: &[String]) -> Datum {
     array::make_vector(&ElemType::builtin(elem), &values).unwrap_or_default()
 }
 
+/// A `"char"[]`.
+pub fn from_chars(values: &[u8]) -> Datum {
+    let values: Vec<Datum> = values.iter().map(|c| Datum::Char(*c)).collect();
+    array::make_vector(&ElemType::builtin(oid::CHAR), &values).unwrap_or_default()
+}
+
 /// An array of values that are stored like a column's.
 pub fn from_values(attr: &Attr, values: &[Datum]) -> Result<Datum> {
     array::make_vector(&elem_like(attr), values)

@@ -7,7 +7,9 @@ use types::Datum;
 
 /// Runs one; `None` if it is not among them.
 pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<Result<Datum>> {
-    crate::sequence_fn::call(env, call, args).or_else(|| sysfn::call(env, call, args))
+    crate::sql_function::call(env, call, args)
+        .or_else(|| crate::sequence_fn::call(env, call, args))
+        .or_else(|| sysfn::call(env, call, args))
 }
 
 /// The rows of a set-returning one; `None` if it is not among them.
@@ -16,5 +18,5 @@ pub fn rows(
     call: &CallInfo,
     args: &[Datum],
 ) -> Option<Result<Vec<Vec<Datum>>>> {
-    sysfn::rows(env, call, args)
+    crate::sql_function::rows(env, call, args).or_else(|| sysfn::rows(env, call, args))
 }

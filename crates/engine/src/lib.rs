@@ -22,6 +22,7 @@ mod sequence_fn;
 mod session;
 pub mod settings;
 pub mod sink;
+mod sql_function;
 pub mod sysfn;
 
 pub use database::{CheckpointKind, CreateOptions, Database, DatabaseState, Logger, PendingFiles};

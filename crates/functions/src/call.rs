@@ -18,6 +18,8 @@ pub struct CallInfo {
     pub ret_type: Oid,
     /// Type modifier of the result, -1 if none.
     pub ret_typmod: i32,
+    /// Name, type and modifier of the result's columns, if the query says them.
+    pub columns: Option<std::sync::Arc<Vec<(String, Oid, i32)>>>,
     /// The last argument was given with VARIADIC: it is the array itself.
     pub variadic: bool,
 }

@@ -106,8 +106,9 @@ pub struct HeapRel {
     pub desc: Arc<TupleDesc>,
     /// Where long values go.
     pub toast: Option<Arc<ToastRel>>,
-    /// Where the last insertion went, by thread: threads that insert at the same time should not
-    /// all want the same page.
+    /// Where the last insertion went: first the page that all use as long as they do not get in
+    /// each other's way, so that rows lie in the order they came in; then one for each thread,
+    /// for threads that insert at the same time.
     targets: [AtomicU32; HINTS],
 }
 
@@ -135,7 +136,7 @@ pub struct PruneClock {
 thread_local! {
     static TARGET_SLOT: usize = {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        NEXT.fetch_add(1, Ordering::Relaxed) as usize % HINTS
+        1 + NEXT.fetch_add(1, Ordering::Relaxed) as usize % (HINTS - 1)
     };
 }
 
@@ -494,7 +495,26 @@ impl HeapRel {
         let need = page::align8(len);
         // A row that leaves no room for the spare bytes goes into an empty page all the same.
         let wanted = (need + self.spare_bytes()).min(page::MAX_TUPLE_SIZE);
-        let mut block = match self.target().load(Ordering::Relaxed) {
+        let (mut at, mut crowded) = (&self.targets[0], false);
+        if let first = at.load(Ordering::Relaxed)
+            && first != u32::MAX
+            && BlockNo(first) < self.nblocks()?
+        {
+            match self.files.read(Fork::Main, BlockNo(first))?.try_into_write() {
+                Some(mut page) => {
+                    let new = page::is_new(&page);
+                    let room = if new { page::MAX_TUPLE_SIZE } else { page::free_space(&page) };
+                    if room >= wanted && self.fit_xid(&mut page, xid)? {
+                        return Ok(page);
+                    }
+                }
+                None => crowded = true,
+            }
+        }
+        if crowded {
+            at = self.target();
+        }
+        let mut block = match at.load(Ordering::Relaxed) {
             u32::MAX => self.files.page_with_space(wanted)?,
             b => Some(BlockNo(b)),
         };
@@ -508,7 +528,7 @@ impl HeapRel {
                     page::free_space(&page)
                 };
                 if room >= wanted && self.fit_xid(&mut page, xid)? {
-                    self.target().store(b.0, Ordering::Relaxed);
+                    at.store(b.0, Ordering::Relaxed);
                     return Ok(page);
                 }
                 drop(page);
@@ -518,7 +538,7 @@ impl HeapRel {
             }
         }
         let page = self.files.extend_one(Fork::Main)?;
-        self.target().store(page.block().0, Ordering::Relaxed);
+        at.store(page.block().0, Ordering::Relaxed);
         Ok(page)
     }
 

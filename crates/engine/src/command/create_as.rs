@@ -64,13 +64,7 @@ impl Session {
     ) -> Result<(Query, Arc<[Datum]>)> {
         let env = self.env()?;
         if let Stmt::Execute(e) = &stmt.query {
-            let Some(prepared) = self.prepared.get(&e.name).cloned() else {
-                bail!(
-                    INVALID_SQL_STATEMENT_NAME,
-                    "prepared statement \"{}\" does not exist",
-                    e.name
-                );
-            };
+            let prepared = self.find_prepared(&e.name)?;
             let analysed = prepared.analysed.lock().clone();
             let Some(query) = analysed.queries.first().cloned() else {
                 bail!(WRONG_OBJECT_TYPE, "prepared statement is not a SELECT");
@@ -78,26 +72,8 @@ impl Session {
             if query.command != ir::CmdType::Select {
                 bail!(WRONG_OBJECT_TYPE, "prepared statement is not a SELECT");
             }
-            let mut values = Vec::new();
-            for (i, e) in e.params.iter().enumerate() {
-                let Some(ty) = analysed.params.get(i) else { break };
-                let cx = crate::analysis::env(&env);
-                let expr = analyze::execute_argument(&cx, e, i + 1, *ty)?;
-                values.push(self.evaluate(&env, expr, Arc::new([]))?);
-            }
-            if e.params.len() != analysed.params.len() {
-                return Err(err!(
-                    SYNTAX_ERROR,
-                    "wrong number of parameters for prepared statement \"{}\"",
-                    e.name
-                )
-                .detail(format!(
-                    "Expected {} parameters but got {}.",
-                    analysed.params.len(),
-                    e.params.len()
-                )));
-            }
-            return Ok((query, values.into()));
+            let values = self.execute_arguments(&prepared, &e.params)?;
+            return Ok((query, values));
         }
         let cx = crate::analysis::env(&env);
         let mut types = Vec::new();

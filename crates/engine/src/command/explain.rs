@@ -91,8 +91,13 @@ impl Session {
         if let Some(changed) = &mut options.settings {
             *changed = self.changed_settings();
         }
+        let declared;
         let inner = match &stmt.query {
             Stmt::CreateTableAs(c) => &c.query,
+            Stmt::DeclareCursor(d) => {
+                declared = Stmt::Select(Box::new(d.query.clone()));
+                &declared
+            }
             other => other,
         };
         let text = match inner {
@@ -109,15 +114,11 @@ impl Session {
                 self.explain_queries(queries, params, &options, generic)?
             }
             Stmt::Execute(e) => {
-                let Some(prepared) = self.prepared.get(&e.name).cloned() else {
-                    bail!(
-                        INVALID_SQL_STATEMENT_NAME,
-                        "prepared statement \"{}\" does not exist",
-                        e.name
-                    );
-                };
+                let prepared = self.find_prepared(&e.name)?;
+                let values = self.execute_arguments(&prepared, &e.params)?;
+                let generic = generic || self.takes_generic(&prepared, &values)?;
                 let queries = prepared.analysed.lock().queries.clone();
-                self.explain_queries(queries, params, &options, generic)?
+                self.explain_queries(queries, &values, &options, generic)?
             }
             _ => explain_utility(options.format),
         };

@@ -1,6 +1,7 @@
 //! Commands that are neither queries nor definitions, one file a family.
 
 pub mod analyze;
+pub mod call;
 pub mod copy;
 pub mod create_as;
 mod database;

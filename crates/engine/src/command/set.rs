@@ -50,6 +50,16 @@ pub fn setting_text(name: &str, args: &[Expr]) -> Result<String> {
     Ok(texts.join(", "))
 }
 
+/// A SET clause of a function as `name=value`; only `name` for RESET, none for RESET ALL.
+pub(crate) fn config_item(stmt: &SetStmt) -> Result<Option<String>> {
+    Ok(match &stmt.kind {
+        SetKind::Value(name, args) => Some(format!("{name}={}", setting_text(name, args)?)),
+        SetKind::Default(name) | SetKind::Reset(name) => Some(name.clone()),
+        SetKind::ResetAll => None,
+        _ => return Err(Error::unsupported("this SET clause of a function")),
+    })
+}
+
 impl Session {
     fn actor(&self) -> Actor {
         Actor { superuser: self.core.is_superuser(), at_start: false }
@@ -69,7 +79,7 @@ impl Session {
             SetKind::Default(name) | SetKind::Reset(name) => {
                 match name.as_str() {
                     "role" => self.set_role("none", stmt.local)?,
-                    "session_authorization" => self.reset_authorization()?,
+                    "session_authorization" => self.reset_authorization(stmt.local)?,
                     _ => {
                         let actor = self.actor();
                         self.core.settings.lock().reset(name, stmt.local, actor)?;
@@ -124,7 +134,7 @@ impl Session {
     pub(crate) fn change_setting(&mut self, name: &str, value: &str, local: bool) -> Result<()> {
         match name.to_ascii_lowercase().as_str() {
             "role" => return self.set_role(value, local),
-            "session_authorization" => return self.set_authorization(value),
+            "session_authorization" => return self.set_authorization(value, local),
             "timezone" | "log_timezone" => {
                 if types::datetime::TimeZone::by_name(value).is_none() {
                     bail!(
@@ -161,11 +171,14 @@ impl Session {
             }
             users.current = role.oid;
         }
+        self.core.note_users();
         self.core.set_users(users);
         let superuser = self.core.is_superuser();
         let mut s = self.core.settings.lock();
         s.set_internal("role", SettingValue::Text(Arc::from(name)), local);
         s.set_internal("is_superuser", SettingValue::Bool(superuser), local);
+        drop(s);
+        self.core.note_users();
         Ok(())
     }
 
@@ -188,7 +201,7 @@ impl Session {
         Ok(false)
     }
 
-    fn set_authorization(&mut self, name: &str) -> Result<()> {
+    fn set_authorization(&mut self, name: &str, local: bool) -> Result<()> {
         let view = self.core.view()?;
         let role = named_role(&view, name)?;
         let mut users = self.core.users();
@@ -201,17 +214,23 @@ impl Session {
         }
         users.session = role.oid;
         users.current = role.oid;
+        self.core.note_users();
         self.core.set_users(users);
         let mut s = self.core.settings.lock();
         let text = SettingValue::Text(Arc::from(name));
-        s.set_internal("session_authorization", text, false);
-        s.set_internal("is_superuser", SettingValue::Bool(role.superuser), false);
+        s.set_internal("session_authorization", text, local);
+        s.set_internal("is_superuser", SettingValue::Bool(role.superuser), local);
+        if s.str("role") != "none" {
+            s.set_internal("role", SettingValue::Text(Arc::from("none")), local);
+        }
+        drop(s);
+        self.core.note_users();
         Ok(())
     }
 
-    fn reset_authorization(&mut self) -> Result<()> {
+    fn reset_authorization(&mut self, local: bool) -> Result<()> {
         let name = self.core.view()?.role(self.core.users().authenticated)?.name.clone();
-        self.set_authorization(&name)
+        self.set_authorization(&name, local)
     }
 
     /// SHOW.

@@ -239,7 +239,21 @@ impl Ddl<'_> {
             Some(p) => Ok(Found::Object(ObjectAddress::new(oids::PG_PROC, p.oid))),
             None => {
                 let text = match signature {
-                    Some(_) => format!("function {last}() does not exist"),
+                    Some(s) => {
+                        let mut shown = Vec::new();
+                        for p in &s.params {
+                            let t = self.resolve_type(&p.type_name)?;
+                            shown.push(self.format_type(t.oid, -1));
+                        }
+                        let word = match object.kind {
+                            ObjectKind::Procedure => "procedure",
+                            ObjectKind::Aggregate => "aggregate",
+                            ObjectKind::Routine => "routine",
+                            _ => "function",
+                        };
+                        let name = object.name.parts.join(".");
+                        format!("{word} {name}({}) does not exist", shown.join(", "))
+                    }
                     None => format!("could not find a function named \"{last}\""),
                 };
                 match missing_ok {
@@ -280,8 +294,15 @@ impl Ddl<'_> {
                 }
                 return Ok(());
             }
+            oids::PG_AUTHID => return self.check_admin(a.object),
             _ if self.is_superuser()? => return Ok(()),
-            _ => bail!(INSUFFICIENT_PRIVILEGE, "must be owner of the object"),
+            class => match super::grant::acl_class(class) {
+                Some(class) => {
+                    let row = self.row_by_oid(class.index, a.object)?;
+                    (row.oid(class.owner)?, format!("{} {}", class.noun, row.text(class.name)?))
+                }
+                None => bail!(INSUFFICIENT_PRIVILEGE, "must be owner of the object"),
+            },
         };
         if self.has_rights_of(owner)? {
             return Ok(());
@@ -335,6 +356,11 @@ impl Ddl<'_> {
                 let args: Vec<String> =
                     p.arg_types.iter().map(|t| self.format_type(*t, -1)).collect();
                 format!("function {}({})", quote(&p.name), args.join(","))
+            }
+            oids::PG_DEFAULT_ACL => self.describe_default_acl(a.object)?,
+            oids::PG_PARAMETER_ACL => {
+                let row = self.row_by_oid(indexes::PG_PARAMETER_ACL_OID, a.object)?;
+                format!("parameter {}", row.text("parname")?)
             }
             oids::PG_DATABASE => format!("database {}", quote(&self.view.database(a.object)?.name)),
             oids::PG_AUTHID => format!("role {}", quote(&self.view.role(a.object)?.name)),

@@ -5,9 +5,11 @@
 pub mod alter;
 pub mod column;
 pub mod comment;
+pub mod create_type;
 pub mod describe;
 pub mod drop;
 pub mod foreign_key;
+pub mod function;
 pub mod grant;
 pub mod index;
 pub mod inherit;
@@ -24,6 +26,7 @@ pub mod sequence;
 pub mod shared_depend;
 pub mod table;
 pub mod type_name;
+
 pub mod view;
 
 use crate::session::StatementEnv;
@@ -61,6 +64,8 @@ pub trait RelStorage {
         new: &RelationDesc,
         values: &[(i16, ir::Expr, bool)],
     ) -> Result<()>;
+    /// True if a condition is false for some row of a table.
+    fn violates(&self, table: &RelationDesc, condition: &ir::Expr) -> Result<bool>;
     /// The value of an expression without columns.
     fn evaluate(&self, expr: &ir::Expr) -> Result<types::Datum>;
     /// The last value of a sequence, and whether it was used.

@@ -79,13 +79,18 @@ impl Ddl<'_> {
 
     /// Fails unless the user may make objects in the schema.
     pub fn require_create_in(&self, namespace: Oid) -> Result<()> {
+        self.require_create_by(self.user(), namespace)
+    }
+
+    /// Fails unless a role may make objects in the schema.
+    pub fn require_create_by(&self, role: Oid, namespace: Oid) -> Result<()> {
         if Some(namespace) == self.view.context().temp_namespace {
             return Ok(());
         }
         let desc = self.view.namespace(namespace)?;
         let acl = desc.acl.as_deref();
         let rights = Rights { kind: Grantable::Schema, owner: desc.owner, acl };
-        if rights.of(&self.view, self.user(), bit(b'C'))? != 0 {
+        if rights.of(&self.view, role, bit(b'C'))? != 0 {
             return Ok(());
         }
         Err(super::grant::permission_denied("schema", &desc.name))

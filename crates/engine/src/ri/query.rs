@@ -262,9 +262,9 @@ impl Session {
             wanted.join(and)
         );
         let statements = parser::parse(&sql)?;
-        let analysed = self.as_system(|| self.analyse(statements.first(), &[]))?;
+        let analysed = self.core.as_system(|| self.analyse(statements.first(), &[]))?;
         let Some(query) = analysed.queries.into_iter().next() else { return Ok(None) };
-        let plan = self.as_system(|| self.plan(&env, query, None, 0.0))?;
+        let plan = self.core.as_system(|| self.plan(&env, query, None, 0.0))?;
         let compiled = self.compile(&env, plan)?;
         let snapshot = Arc::new(self.core.txn()?.latest_snapshot());
         let mut run = Execution::new(compiled, Arc::from([]), snapshot);
@@ -293,13 +293,13 @@ impl Session {
         let (sql, types) = key.sql(&env.view, step)?;
         let statements = parser::parse(&sql)?;
         // Keys are looked up whatever rights the user has on the other table.
-        let analysed = self.as_system(|| self.analyse(statements.first(), &types))?;
+        let analysed = self.core.as_system(|| self.analyse(statements.first(), &types))?;
         let query = analysed
             .queries
             .into_iter()
             .next()
             .ok_or_else(|| Error::internal("a foreign key's query is empty"))?;
-        let plan = self.as_system(|| self.plan(env, query, None, 0.0))?;
+        let plan = self.core.as_system(|| self.plan(env, query, None, 0.0))?;
         let compiled = self.compile(env, plan)?;
         let plan = Arc::new(RiPlan { compiled, generation: analysed.generation, settings });
         self.core.foreign_keys.keep_plan(id, plan.clone());

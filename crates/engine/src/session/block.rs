@@ -73,6 +73,19 @@ impl Session {
         }
     }
 
+    /// Closes what does not outlive the transaction.
+    fn drop_portals(&mut self) {
+        if !self.portals.is_empty() {
+            self.portals.retain(|_, p| p.is_held());
+            self.show_cursors();
+        }
+    }
+
+    /// How many savepoints are open.
+    pub(crate) fn savepoint_level(&self) -> usize {
+        self.block.savepoints.len()
+    }
+
     /// True inside a block, explicit or made by a query string of several statements.
     pub(crate) fn in_block(&self) -> bool {
         self.block.open || self.block.implicit
@@ -168,13 +181,13 @@ impl Session {
     /// After a statement that failed: its transaction is rolled back, or its block waits for
     /// the end.
     pub(crate) fn fail_statement(&mut self) {
-        self.portals.retain(|_, p| p.is_held());
         self.core.foreign_keys.statement_failed();
         self.core.overlay.forget_entries();
         if self.block.open {
             self.block.failed = true;
             // What the block holds is let go at once; savepoints keep what is before them.
             if self.block.savepoints.is_empty() {
+                self.drop_portals();
                 let _ = self.abort_work();
             }
         } else {
@@ -189,10 +202,14 @@ impl Session {
             self.block = Block::default();
             return Ok(());
         };
-        self.portals.retain(|_, p| p.is_held());
         while txn.depth() > 0 {
             self.commit_sub(&txn)?;
         }
+        if let Err(e) = self.hold_cursors() {
+            let _ = self.rollback_all();
+            return Err(e);
+        }
+        self.drop_portals();
         if let Err(e) = self.fire_deferred().and_then(|()| self.on_commit_actions()) {
             let _ = self.rollback_all();
             return Err(e);
@@ -224,6 +241,7 @@ impl Session {
         self.core.set_txn(None);
         self.core.overlay.reset();
         self.core.settings.lock().commit_level();
+        self.core.users_of_settings();
         self.place.update(|info| info.xact_start = 0);
         match committed {
             Ok(gate) => {
@@ -263,6 +281,7 @@ impl Session {
             settings.abort_level();
         }
         drop(settings);
+        self.core.users_of_settings();
         self.place.update(|info| info.xact_start = 0);
         result.and(files)
     }
@@ -270,7 +289,7 @@ impl Session {
     /// Rolls everything back and closes the block.
     pub(crate) fn rollback_all(&mut self) -> Result<()> {
         self.block = Block::default();
-        self.portals.retain(|_, p| p.is_held());
+        self.drop_portals();
         self.abort_work()
     }
 
@@ -438,6 +457,7 @@ impl Session {
         let pool = &self.core.database.storage().pool;
         self.core.files.lock().sub_aborted(pool, sub)?;
         self.core.settings.lock().abort_level();
+        self.core.users_of_settings();
         self.core.overlay.forget_entries();
         Ok(())
     }
@@ -448,6 +468,9 @@ impl Session {
         while self.block.savepoints.len() > at {
             self.commit_sub(&txn)?;
             self.block.savepoints.pop();
+        }
+        for portal in self.portals.values_mut() {
+            portal.level = portal.level.min(at);
         }
         Ok(())
     }
@@ -460,7 +483,8 @@ impl Session {
             self.block.savepoints.pop();
         }
         self.block.failed = false;
-        self.portals.retain(|_, p| p.is_held());
+        self.portals.retain(|_, p| p.level <= at || p.is_held());
+        self.show_cursors();
         self.savepoint(name)
     }
 }

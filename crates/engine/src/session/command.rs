@@ -12,8 +12,8 @@ impl Session {
         &mut self,
         stmt: &RawStmt,
         text: &str,
-        _params: &[Datum],
-        _sink: &mut dyn Sink,
+        params: &[Datum],
+        sink: &mut dyn Sink,
     ) -> Result<Option<String>> {
         let tag = match &stmt.stmt {
             Stmt::CreateDatabase(s) => {
@@ -94,6 +94,16 @@ impl Session {
                 self.with_ddl(text, |ddl| ddl.reassign_owned(roles, new_role))?;
                 "REASSIGN OWNED"
             }
+            Stmt::Prepare(p) => {
+                self.prepare_stmt(p, text)?;
+                "PREPARE"
+            }
+            Stmt::Execute(e) => return self.execute_stmt(e, sink).map(Some),
+            Stmt::DeclareCursor(d) => {
+                self.declare_cursor(d, text, params)?;
+                "DECLARE CURSOR"
+            }
+            Stmt::Fetch(f) => return self.fetch_stmt(f, sink).map(Some),
             _ => return Ok(None),
         };
         Ok(Some(tag.to_string()))

@@ -23,6 +23,9 @@ pub struct Users {
     pub current: Oid,
 }
 
+/// Functions in SQL, ready to run.
+pub type SqlFunctions = HashMap<(Oid, Vec<Oid>, Oid), Arc<crate::sql_function::Prepared>>;
+
 /// Values of a sequence that the session has taken and not yet given out.
 #[derive(Clone, Copy, Debug)]
 pub struct SequenceCache {
@@ -69,12 +72,24 @@ pub struct SessionCore {
     pub sequences: Mutex<(HashMap<Oid, SequenceCache>, Option<Oid>)>,
     /// Rows changed, for autovacuum.
     pub changes: crate::autovacuum::PendingChanges,
+    /// Prepared statements, by name.
+    pub prepared: Mutex<HashMap<String, Arc<super::Prepared>>>,
+    /// Cursors, as `pg_cursors` shows them.
+    pub cursors: Mutex<Vec<crate::sysfn::CursorInfo>>,
     /// Foreign keys to be looked at.
     pub foreign_keys: crate::ri::ForeignKeys,
     /// Temporary tables that are emptied (`false`) or dropped (`true`) at commit.
     pub on_commit: Mutex<Vec<(Oid, bool)>>,
+    /// Functions in SQL that were run, by function, argument types and result type.
+    pub sql_functions: Mutex<SqlFunctions>,
+    /// How many of them are running.
+    pub function_depth: std::sync::atomic::AtomicUsize,
+    /// Users before SECURITY DEFINER functions.
+    pub definers: Mutex<Vec<Users>>,
     txn: Mutex<Option<Arc<Txn>>>,
     users: Mutex<Users>,
+    /// Whose rights count with each pair of settings (session authorization and role) so far.
+    named_users: Mutex<HashMap<(String, String), Users>>,
     notices: Mutex<Vec<Error>>,
     temp_namespace: Mutex<Option<Oid>>,
     context: Mutex<Option<Context>>,
@@ -107,11 +122,17 @@ impl SessionCore {
             files: Mutex::default(),
             sequences: Mutex::default(),
             changes: Default::default(),
+            prepared: Mutex::default(),
+            cursors: Mutex::default(),
             foreign_keys: Default::default(),
             txn: Mutex::new(None),
             users: Mutex::new(users),
+            named_users: Mutex::default(),
             notices: Mutex::default(),
             on_commit: Mutex::new(Vec::new()),
+            sql_functions: Mutex::default(),
+            function_depth: std::sync::atomic::AtomicUsize::new(0),
+            definers: Mutex::new(Vec::new()),
             temp_namespace: Mutex::new(None),
             context: Mutex::new(None),
         })
@@ -169,6 +190,27 @@ impl SessionCore {
     /// Changes whose rights count.
     pub fn set_users(&self, users: Users) {
         *self.users.lock() = users;
+    }
+
+    fn user_settings(&self) -> (String, String) {
+        let s = self.settings.lock();
+        (s.str("session_authorization").to_string(), s.str("role").to_string())
+    }
+
+    /// Notes whose rights count with the settings as they are now.
+    pub(crate) fn note_users(&self) {
+        let settings = self.user_settings();
+        self.named_users.lock().insert(settings, self.users());
+    }
+
+    /// Settings went back to what they were: so does whose rights count.
+    pub(crate) fn users_of_settings(&self) {
+        let known = self.named_users.lock();
+        if !known.is_empty()
+            && let Some(users) = known.get(&self.user_settings()).copied()
+        {
+            self.set_users(users);
+        }
     }
 
     /// Something to tell the client.

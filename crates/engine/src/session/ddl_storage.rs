@@ -146,6 +146,10 @@ impl RelStorage for Session {
         .constraint(name.to_string()))
     }
 
+    fn violates(&self, table: &RelationDesc, condition: &ir::Expr) -> Result<bool> {
+        self.any_row(table, condition, false)
+    }
+
     fn open(&self, table: &RelationDesc) -> Result<()> {
         let view = self.core.view()?;
         table.open(self.core.database.storage(), &view)?;

@@ -64,6 +64,13 @@ impl StatementEnv<'_> {
     }
 }
 
+impl<'a> StatementEnv<'a> {
+    /// Surroundings for what runs within the statement: the catalog as it is now.
+    pub(crate) fn nested(&self) -> Result<StatementEnv<'a>> {
+        StatementEnv::new(self.core, self.random, self.statement_micros)
+    }
+}
+
 impl FnEnv for StatementEnv<'_> {
     fn format(&self) -> &Format {
         &self.settings.format

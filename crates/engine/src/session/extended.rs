@@ -46,7 +46,7 @@ impl Session {
     }
 
     fn parse_message(&mut self, name: &str, text: Arc<str>, types: &[Oid]) -> Result<()> {
-        if !name.is_empty() && self.prepared.contains_key(name) {
+        if !name.is_empty() && self.core.prepared.lock().contains_key(name) {
             bail!(DUPLICATE_PSTATEMENT, "prepared statement \"{name}\" already exists");
         }
         let mut statements = parser::parse(&text)?;
@@ -60,13 +60,13 @@ impl Session {
         }
         let analysed = self.analyse(stmt.as_ref(), types)?;
         let prepared = Prepared::new(name, text, stmt, analysed, types);
-        self.prepared.insert(name.to_string(), Arc::new(prepared));
+        self.core.prepared.lock().insert(name.to_string(), Arc::new(prepared));
         Ok(())
     }
 
     /// The prepared statement of this name.
     pub(crate) fn find_prepared(&self, name: &str) -> Result<Arc<Prepared>> {
-        self.prepared.get(name).cloned().ok_or_else(|| match name {
+        self.core.prepared.lock().get(name).cloned().ok_or_else(|| match name {
             "" => err!(INVALID_SQL_STATEMENT_NAME, "unnamed prepared statement does not exist"),
             _ => err!(INVALID_SQL_STATEMENT_NAME, "prepared statement \"{name}\" does not exist"),
         })
@@ -182,7 +182,7 @@ impl Session {
 
     /// True if the statement gives rows.
     pub fn statement_has_rows(&self, name: &str) -> bool {
-        self.prepared.get(name).is_some_and(|p| !p.analysed.lock().columns.is_empty())
+        self.core.prepared.lock().get(name).is_some_and(|p| !p.analysed.lock().columns.is_empty())
     }
 
     /// Describe of a portal: false if it gives no rows (the caller then sends NoData).
@@ -250,7 +250,7 @@ impl Session {
 
     /// Close of a statement.
     pub fn close_statement(&mut self, name: &str) {
-        self.prepared.remove(name);
+        self.core.prepared.lock().remove(name);
     }
 
     /// Close of a portal.

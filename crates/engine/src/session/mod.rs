@@ -8,12 +8,15 @@ mod block;
 mod check;
 mod command;
 mod core;
+mod cursor;
 mod ddl_storage;
 mod env;
 mod extended;
 mod literals;
 mod lookup;
 pub(crate) mod permission;
+mod planning;
+mod prepare;
 mod prepared;
 mod query;
 mod rewrite_table;
@@ -23,8 +26,9 @@ mod utility;
 pub use block::TransactionStatus;
 pub use core::{SequenceCache, SessionCore};
 pub use env::StatementEnv;
+pub(crate) use planning::RunParts;
 pub use prepared::{Portal, Prepared};
-pub(crate) use query::RunParts;
+pub(crate) use simple::{is_query, statement_name};
 
 use crate::activity::{Place, SessionInfo, SessionState};
 use crate::settings::{Actor, SessionSettings};
@@ -207,8 +211,15 @@ impl Session {
 
     /// Tells the sink of notices and changed settings.
     pub(crate) fn tell(&mut self, sink: &mut dyn Sink) {
-        for notice in self.core.take_notices() {
-            sink.notice(&notice);
+        let notices = self.core.take_notices();
+        if !notices.is_empty() {
+            let least = least_severity(self.core.settings.lock().str("client_min_messages"));
+            for notice in notices {
+                let severity = notice.fields().severity;
+                if severity >= least || severity == base::Severity::Info {
+                    sink.notice(&notice);
+                }
+            }
         }
         for (name, value) in self.core.settings.lock().take_reports() {
             sink.parameter_status(name, &value);
@@ -263,6 +274,17 @@ impl Session {
             bail!(READ_ONLY_SQL_TRANSACTION, "cannot execute {what} in a read-only transaction");
         }
         Ok(())
+    }
+}
+
+/// The weakest messages that a client wants, by the value of `client_min_messages`.
+fn least_severity(setting: &str) -> base::Severity {
+    match setting {
+        "error" => base::Severity::Error,
+        "warning" => base::Severity::Warning,
+        "notice" => base::Severity::Notice,
+        "log" => base::Severity::Log,
+        _ => base::Severity::Debug,
     }
 }
 

@@ -2,16 +2,15 @@
 //! on the functions it calls. Checked when the query is planned: a kept plan is for one user, and
 //! any change of rights makes it outdated.
 
-use super::Session;
+use super::SessionCore;
 use super::env::StatementEnv;
 use crate::ddl::grant::permission_denied;
 use base::{Oid, Result};
 use catalog::acl::bit;
 use catalog::privilege::{Grantable, Rights, is_superuser};
-use catalog::{CatalogView, RelKind, RelationDesc, RowStore, indexes};
+use catalog::{CatalogView, RelKind, RelationDesc};
 use ir::{Expr, Query, RteKind, RtePerms};
 use std::sync::Arc;
-use types::Datum;
 
 /// A relation as a message about rights names it.
 pub(crate) fn relation_noun(kind: RelKind) -> &'static str {
@@ -34,6 +33,13 @@ pub(crate) fn relation_rights(rel: &RelationDesc) -> Rights<'_> {
     Rights { kind, owner: rel.owner, acl: rel.acl.as_deref() }
 }
 
+/// True for what only superusers may change: system tables, and TOAST tables.
+fn is_protected(view: &CatalogView, user: Oid, rel: &RelationDesc, rights: u32) -> Result<bool> {
+    let system = rel.oid < Oid::FIRST_NORMAL || rel.namespace == catalog::oids::PG_TOAST;
+    let changes = rights & catalog::privilege::bits(b"awdDU") != 0;
+    Ok(system && changes && rel.kind != RelKind::View && !is_superuser(view, user)?)
+}
+
 /// Fails unless the user has all of these rights on the whole relation.
 pub(crate) fn require_on_relation(
     view: &CatalogView,
@@ -41,7 +47,9 @@ pub(crate) fn require_on_relation(
     rel: &RelationDesc,
     rights: u32,
 ) -> Result<()> {
-    if relation_rights(rel).of(view, user, rights)? == rights {
+    if !is_protected(view, user, rel, rights)?
+        && relation_rights(rel).of(view, user, rights)? == rights
+    {
         return Ok(());
     }
     Err(permission_denied(relation_noun(rel.kind), &rel.name))
@@ -98,12 +106,12 @@ impl Needs {
     }
 }
 
-impl Session {
+impl SessionCore {
     /// Fails unless the query's users may do what it does.
     pub(crate) fn check_permissions(&self, env: &StatementEnv<'_>, query: &Query) -> Result<()> {
         let mut needs = Needs::default();
         needs.add_query(query);
-        let user = self.core.users().current;
+        let user = self.users().current;
         for (relation, perms) in &needs.relations {
             let user = perms.check_as.unwrap_or(user);
             if perms.required == 0 || user == catalog::oids::SUPERUSER {
@@ -118,7 +126,7 @@ impl Session {
             return Ok(());
         }
         for function in needs.functions {
-            check_execute(&env.view, user, function)?;
+            self.check_execute(&env.view, user, function)?;
         }
         Ok(())
     }
@@ -130,8 +138,8 @@ impl Session {
         right: u32,
         columns: &[i16],
     ) -> Result<()> {
-        let view = self.core.view()?;
-        let user = self.core.users().current;
+        let view = self.view()?;
+        let user = self.users().current;
         let mut perms = RtePerms { required: right, ..RtePerms::default() };
         match right == bit(b'a') {
             true => perms.inserted = columns.to_vec(),
@@ -150,6 +158,9 @@ impl Session {
         rel: &Arc<RelationDesc>,
         perms: &RtePerms,
     ) -> Result<bool> {
+        if is_protected(view, user, rel, perms.required)? {
+            return Ok(false);
+        }
         let missing = perms.required & !relation_rights(rel).of(view, user, perms.required)?;
         if missing == 0 {
             return Ok(true);
@@ -179,13 +190,11 @@ impl Session {
         columns: &[i16],
     ) -> Result<bool> {
         let has = |attnum: i16| -> Result<bool> {
-            let key = [Datum::U32(rel.oid.0), Datum::I16(attnum)];
-            for row in self.core.store.index_scan(indexes::PG_ATTRIBUTE_NUM, &key)? {
-                let acl = row.acl("attacl")?.unwrap_or_default();
-                let rights = Rights { kind: Grantable::Column, owner: rel.owner, acl: Some(&acl) };
-                return Ok(rights.of(view, user, right)? != 0);
-            }
-            Ok(false)
+            let Some((_, acl)) = rel.column_acls.iter().find(|(n, _)| *n == attnum) else {
+                return Ok(false);
+            };
+            let rights = Rights { kind: Grantable::Column, owner: rel.owner, acl: Some(acl) };
+            Ok(rights.of(view, user, right)? != 0)
         };
         let all = || (1..).zip(&rel.tuple.attrs).filter(|(_, a)| !a.dropped).map(|(n, _)| n);
         if columns.is_empty() {
@@ -216,26 +225,29 @@ impl Session {
 
     /// Does something with the rights of the system, which are not those of the user.
     pub(crate) fn as_system<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        let users = self.core.users();
-        self.core.set_users(super::core::Users { current: catalog::oids::SUPERUSER, ..users });
+        let users = self.users();
+        self.set_users(super::core::Users { current: catalog::oids::SUPERUSER, ..users });
         let result = work();
-        self.core.set_users(users);
+        self.set_users(users);
         result
     }
 }
 
-/// Fails unless the user may call the function.
-pub(crate) fn check_execute(view: &CatalogView, user: Oid, function: Oid) -> Result<()> {
-    let Some(proc) = view.find_proc(function)? else { return Ok(()) };
-    let Some(acl) = &proc.acl else { return Ok(()) };
-    let rights = Rights { kind: Grantable::Function, owner: proc.owner, acl: Some(acl) };
-    if rights.of(view, user, bit(b'X'))? != 0 {
-        return Ok(());
+impl SessionCore {
+    /// Fails unless the user may call the function.
+    pub(crate) fn check_execute(&self, view: &CatalogView, user: Oid, function: Oid) -> Result<()> {
+        let Some(acl) = self.source.proc_acl(function)? else { return Ok(()) };
+        let (owner, acl) = &*acl;
+        let rights = Rights { kind: Grantable::Function, owner: *owner, acl: Some(acl) };
+        if rights.of(view, user, bit(b'X'))? != 0 {
+            return Ok(());
+        }
+        let proc = view.proc(function)?;
+        let noun = match proc.kind {
+            b'p' => "procedure",
+            b'a' => "aggregate",
+            _ => "function",
+        };
+        Err(permission_denied(noun, &proc.name))
     }
-    let noun = match proc.kind {
-        b'p' => "procedure",
-        b'a' => "aggregate",
-        _ => "function",
-    };
-    Err(permission_denied(noun, &proc.name))
 }

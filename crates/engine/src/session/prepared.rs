@@ -56,6 +56,8 @@ pub struct Prepared {
     pub generic: Mutex<Option<Arc<CachedPlan>>>,
     /// How often it was planned for given parameters.
     pub custom_plans: std::sync::atomic::AtomicU64,
+    /// How often the plan for any parameters was run.
+    pub generic_plans: std::sync::atomic::AtomicU64,
     /// Sum of their costs.
     pub custom_cost: Mutex<f64>,
     /// By PREPARE rather than the protocol.
@@ -83,10 +85,28 @@ impl Prepared {
             given_types: given_types.to_vec(),
             generic: Mutex::new(None),
             custom_plans: Default::default(),
+            generic_plans: Default::default(),
             custom_cost: Mutex::new(0.0),
             from_sql: false,
             from_literals: false,
             prepared_at: os::clock::now_micros(),
+        }
+    }
+
+    /// As `pg_prepared_statements` shows it.
+    pub fn info(&self) -> crate::sysfn::PreparedInfo {
+        use std::sync::atomic::Ordering::Relaxed;
+        let analysed = self.analysed.lock().clone();
+        let types = || analysed.columns.iter().map(|c| c.type_oid).collect::<Vec<_>>();
+        crate::sysfn::PreparedInfo {
+            name: self.name.clone(),
+            statement: self.text.to_string(),
+            prepared: self.prepared_at - super::env::EPOCH_SHIFT,
+            parameter_types: analysed.params.clone(),
+            result_types: (!analysed.columns.is_empty()).then(types),
+            from_sql: self.from_sql,
+            generic_plans: self.generic_plans.load(Relaxed) as i64,
+            custom_plans: self.custom_plans.load(Relaxed) as i64,
         }
     }
 }
@@ -134,6 +154,10 @@ pub struct Portal {
     pub scroll: bool,
     /// When it was made, in microseconds since 1970.
     pub created_at: i64,
+    /// How many savepoints were open when it was made.
+    pub level: usize,
+    /// Where it is, if it is a cursor.
+    pub cursor: Option<Box<super::cursor::Cursor>>,
 }
 
 impl Portal {
@@ -152,12 +176,14 @@ impl Portal {
             hold: false,
             scroll: false,
             created_at: os::clock::now_micros(),
+            level: 0,
+            cursor: None,
         }
     }
 
     /// True if it outlives its transaction and has its rows by itself.
     pub fn is_held(&self) -> bool {
-        self.hold && matches!(self.state, PortalState::Stored { .. })
+        self.cursor.as_ref().is_some_and(|c| c.is_held())
     }
 
     /// The format of column `i`.

@@ -1,6 +1,7 @@
 //! Statements that are planned: analysed, planned, run, their rows handed to the sink.
 
 use super::env::StatementEnv;
+use super::planning::RunParts;
 use super::prepared::{Analysed, CachedPlan, Portal, PortalState, Prepared};
 use super::simple::is_query;
 use super::{Session, utility};
@@ -25,46 +26,6 @@ use types::{Batch, Datum};
 /// values is tried, as in PostgreSQL.
 const CUSTOM_PLANS: u64 = 5;
 
-/// Sizes of relations now.
-struct Sizes<'a> {
-    session: &'a Session,
-}
-
-impl planner::RelationSizes for Sizes<'_> {
-    fn pages(&self, rel: &RelationDesc) -> Result<u32> {
-        if rel.relfile.number == 0 {
-            return Ok(0);
-        }
-        let pool = &self.session.core.database.storage().pool;
-        let files = pool.relation(rel.relfile, rel.persistence.for_files());
-        Ok(files.nblocks(base::Fork::Main)?.0)
-    }
-
-    fn index_pages(&self, index: &IndexDesc) -> Result<u32> {
-        let pool = &self.session.core.database.storage().pool;
-        let files = pool.relation(index.relfile, index.persistence.for_files());
-        Ok(files.nblocks(base::Fork::Main)?.0)
-    }
-
-    fn tree_height(&self, index: &IndexDesc) -> Option<u32> {
-        let storage = self.session.core.database.storage();
-        let open = catalog::open_index(index, &catalog::builtin_support).ok()?;
-        Some(open.am().facts(storage, &open).ok()?.height)
-    }
-}
-
-/// Computes constant expressions for the planner.
-struct Evaluator<'a, 'e> {
-    session: &'a Session,
-    env: &'a StatementEnv<'e>,
-}
-
-impl planner::ConstEvaluator for Evaluator<'_, '_> {
-    fn evaluate(&self, expr: &Expr) -> Result<Datum> {
-        self.session.evaluate(self.env, expr.clone(), Arc::new([]))
-    }
-}
-
 impl Session {
     /// The value of an expression that reads no table.
     pub(crate) fn evaluate(
@@ -73,37 +34,7 @@ impl Session {
         expr: Expr,
         params: Arc<[Datum]>,
     ) -> Result<Datum> {
-        let mut plan = Plan::new(PlanNode::Result(Default::default()));
-        plan.target = vec![TargetEntry::new(expr, 1, None, false)];
-        plan.rows = 1.0;
-        let stmt = PlannedStmt {
-            command: CmdType::Select,
-            has_returning: false,
-            has_modifying_cte: false,
-            can_set_tag: true,
-            plan,
-            rtable: Vec::new(),
-            result_relations: Vec::new(),
-            subplans: Vec::new(),
-            row_marks: Vec::new(),
-            relation_oids: Vec::new(),
-            object_oids: Vec::new(),
-            exec_param_types: Vec::new(),
-            parallel_mode_needed: false,
-            depends_on_role: false,
-        };
-        let compiled = executor::compile(Arc::new(stmt), &env.view, None)?;
-        let snapshot = Arc::new(self.core.txn()?.snapshot());
-        let mut run = Execution::new(compiled, params, snapshot);
-        let parts = RunParts::new(self)?;
-        let value = match run.next_batch(parts.cx(env), 1)? {
-            Some(batch) => {
-                let first = batch.positions().next();
-                first.map_or(Datum::Null, |i| batch.columns[0].get(i))
-            }
-            None => Datum::Null,
-        };
-        Ok(value)
+        self.core.evaluate(env, expr, params)
     }
 
     /// Analyses a statement: queries are resolved and rewritten, utility statements asked what
@@ -149,32 +80,15 @@ impl Session {
 
     /// Takes the locks of all tables that a query names.
     pub(crate) fn lock_relations(&self, query: &Query) -> Result<()> {
-        for rte in &query.rtable {
-            match &rte.kind {
-                RteKind::Relation { relid, lock_mode, .. } => {
-                    self.lock_relation(*relid, *lock_mode)?;
-                }
-                RteKind::Subquery { query, .. } => self.lock_relations(query)?,
-                _ => {}
-            }
-        }
-        for cte in &query.ctes {
-            self.lock_relations(&cte.query)?;
-        }
-        Ok(())
+        self.core.lock_relations(query)
     }
 
     /// Locks a relation until the end of the transaction.
     pub(crate) fn lock_relation(&self, relation: Oid, mode: u8) -> Result<()> {
-        let txn = self.core.txn()?;
-        let shared = catalog::builtin::relations().get(&relation).is_some_and(|r| r.shared);
-        let db = if shared { Oid::INVALID } else { self.core.state.oid };
-        let mode = lock_mode(mode);
-        txn.lock(LockTag::Relation { db, rel: relation }, mode)?;
-        Ok(())
+        self.core.lock_relation(relation, mode)
     }
 
-    fn result_columns(
+    pub(super) fn result_columns(
         &self,
         env: &StatementEnv<'_>,
         queries: &[Query],
@@ -195,19 +109,7 @@ impl Session {
         params: Option<&[Datum]>,
         fraction: f64,
     ) -> Result<PlannedStmt> {
-        self.check_permissions(env, &query)?;
-        let settings = self.core.resolved();
-        let planner_env = planner::Env {
-            catalog: &env.view,
-            settings: &settings.planner,
-            evaluator: &Evaluator { session: self, env },
-            sizes: &Sizes { session: self },
-            params,
-            fold_params: params.is_some(),
-            tuple_fraction: fraction,
-            parallel_ok: false,
-        };
-        planner::plan_query(query, &planner_env)
+        self.core.plan(env, query, params, fraction)
     }
 
     /// A plan made into programs.
@@ -216,7 +118,7 @@ impl Session {
         env: &StatementEnv<'_>,
         plan: PlannedStmt,
     ) -> Result<Arc<CompiledStmt>> {
-        executor::compile(Arc::new(plan), &env.view, Some(self.core.database.storage()))
+        self.core.compile(env, plan)
     }
 
     /// What names and rights in a statement depend on, besides the catalog.
@@ -284,6 +186,7 @@ impl Session {
                 _ => params.is_empty() || cost < *prepared.custom_cost.lock() / customs as f64,
             };
             if take {
+                prepared.generic_plans.fetch_add(1, Ordering::Relaxed);
                 return Ok((analysed, generic));
             }
         }
@@ -342,7 +245,8 @@ impl Session {
         if !analysed.columns.is_empty() {
             sink.row_description(&analysed.columns, &[])?;
         }
-        let query = main_query(&analysed)?.clone();
+        let mut query = main_query(&analysed)?.clone();
+        self.resolve_current_of(&mut query)?;
         let rows = RowWriter::new(&analysed.columns, &[]);
         self.run_query(query, Arc::new([]), &rows, sink)
     }
@@ -392,6 +296,10 @@ impl Session {
     ) -> Result<Option<Cow<'static, str>>> {
         let core = self.core.clone();
         if let PortalState::Ready = portal.state {
+            if super::cursor::uses_cursor(&portal.prepared.analysed.lock().queries) {
+                self.start_at_cursor(portal)?;
+                return self.run_portal(portal, max, sink);
+            }
             let env = self.env()?;
             let (analysed, plan) = self.programs(&env, &portal.prepared, &portal.params, 0.0)?;
             if portal.describe && !analysed.columns.is_empty() {
@@ -532,45 +440,6 @@ impl Session {
     }
 }
 
-/// What a run borrows from the session.
-pub(crate) struct RunParts {
-    storage: Arc<access::Storage>,
-    txn: Arc<txn::Txn>,
-    memory: Arc<Account>,
-    settings: Arc<Resolved>,
-    hooks: crate::ri::RiHooks,
-}
-
-impl RunParts {
-    /// For the session's open transaction.
-    pub fn new(session: &Session) -> Result<RunParts> {
-        Ok(RunParts {
-            storage: session.core.database.storage().clone(),
-            txn: session.core.txn()?,
-            memory: Account::root(0),
-            settings: session.core.resolved(),
-            hooks: crate::ri::RiHooks::new(&session.core),
-        })
-    }
-
-    /// As the executor takes it.
-    pub fn cx<'a>(&'a self, env: &'a StatementEnv<'_>) -> ExecCtx<'a> {
-        ExecCtx {
-            env,
-            catalog: &env.view,
-            storage: Some(&self.storage),
-            txn: Some(&self.txn),
-            hooks: &self.hooks,
-            memory: &self.memory,
-            settings: &self.settings.exec,
-        }
-    }
-}
-
-fn lock_mode(n: u8) -> LockMode {
-    LockMode::ALL.iter().copied().find(|m| *m as u8 == n).unwrap_or(LockMode::AccessShare)
-}
-
 /// What planning is charged with when plans are compared, PostgreSQL's figure.
 fn planning_cost(env: &StatementEnv<'_>, plan: &PlannedStmt) -> f64 {
     1000.0 * env.settings().planner.cpu_operator_cost * (plan.rtable.len() + 1) as f64
@@ -592,7 +461,7 @@ fn reads_one_row(plan: &Plan) -> bool {
 }
 
 /// The query that gives the tag and the rows.
-fn main_query(analysed: &Analysed) -> Result<&Query> {
+pub(super) fn main_query(analysed: &Analysed) -> Result<&Query> {
     match &analysed.queries[..] {
         [one] => Ok(one),
         [] => Err(Error::internal("a statement without a query")),
@@ -623,7 +492,7 @@ fn column_of(env: &StatementEnv<'_>, t: &TargetEntry) -> Result<ResultColumn> {
 }
 
 /// The columns that are not junk, if there are others.
-fn kept_columns(plan: &PlannedStmt) -> Option<Vec<usize>> {
+pub(super) fn kept_columns(plan: &PlannedStmt) -> Option<Vec<usize>> {
     let target = &plan.plan.target;
     if !target.iter().any(|t| t.junk) {
         return None;
@@ -631,7 +500,7 @@ fn kept_columns(plan: &PlannedStmt) -> Option<Vec<usize>> {
     Some((0..target.len()).filter(|i| !target[*i].junk).collect())
 }
 
-fn project(batch: &Batch, keep: &[usize]) -> Batch {
+pub(super) fn project(batch: &Batch, keep: &[usize]) -> Batch {
     Batch {
         len: batch.len,
         columns: keep.iter().map(|i| batch.columns[*i].clone()).collect(),

@@ -160,6 +160,19 @@ fn has_into(stmt: &SelectStmt) -> bool {
     }
 }
 
+/// A statement's kind, from its node's name: `CREATE TABLE`.
+pub(crate) fn statement_name(stmt: &Stmt) -> String {
+    let debug = format!("{stmt:?}");
+    let mut out = String::new();
+    for c in debug.chars().take_while(|c| c.is_alphanumeric()) {
+        if c.is_uppercase() && !out.is_empty() {
+            out.push(' ');
+        }
+        out.push(c.to_ascii_uppercase());
+    }
+    out
+}
+
 /// The error of a feature that is not there yet, from a statement's kind.
 pub(crate) fn unsupported(stmt: &Stmt) -> Error {
     let debug = format!("{stmt:?}");

@@ -15,7 +15,11 @@ pub(super) fn result_columns(session: &Session, stmt: &Stmt) -> Result<Vec<Resul
     Ok(match stmt {
         Stmt::Show(s) => show_columns(&s.name),
         Stmt::Explain(_) => vec![crate::command::set::text_column("QUERY PLAN")],
-        Stmt::Execute(e) => match session.prepared.get(&e.name) {
+        Stmt::Fetch(f) if !f.is_move => match session.portals.get(&f.cursor) {
+            Some(p) => p.prepared.analysed.lock().columns.clone(),
+            None => Vec::new(),
+        },
+        Stmt::Execute(e) => match session.core.prepared.lock().get(&e.name) {
             Some(p) => p.analysed.lock().columns.clone(),
             None => Vec::new(),
         },
@@ -90,6 +94,7 @@ impl Session {
             Stmt::SetConstraints(s) => self.set_constraints(s)?,
             Stmt::CreateTableAs(c) => return self.create_table_as(c, params, text),
             Stmt::Select(s) => return self.select_into(s, text),
+            Stmt::Call(c) => self.call_stmt(c, params, sink)?,
             Stmt::RefreshMatView(r) => self.refresh_matview(r, text)?,
             _ => return self.definition(stmt, text),
         };
@@ -237,12 +242,12 @@ impl Session {
     fn deallocate(&mut self, name: Option<&str>) -> Result<&'static str> {
         match name {
             None => {
-                self.prepared.clear();
+                self.core.prepared.lock().clear();
                 Ok("DEALLOCATE ALL")
             }
             Some(name) => {
                 self.find_prepared(name)?;
-                self.prepared.remove(name);
+                self.core.prepared.lock().remove(name);
                 Ok("DEALLOCATE")
             }
         }
@@ -254,7 +259,8 @@ impl Session {
             DiscardTarget::All => {
                 self.prevent_in_block("DISCARD ALL")?;
                 self.portals.clear();
-                self.prepared.clear();
+                self.show_cursors();
+                self.core.prepared.lock().clear();
                 self.core.settings.lock().reset_all();
                 self.core.backend.unlock_all_advisory();
                 *self.core.sequences.lock() = Default::default();
@@ -262,7 +268,7 @@ impl Session {
                 Ok("DISCARD ALL")
             }
             DiscardTarget::Plans => {
-                for p in self.prepared.values() {
+                for p in self.core.prepared.lock().values() {
                     *p.generic.lock() = None;
                 }
                 Ok("DISCARD PLANS")
@@ -299,12 +305,14 @@ impl Session {
         match name {
             None => {
                 self.portals.retain(|_, p| !p.is_cursor);
+                self.show_cursors();
                 Ok("CLOSE CURSOR ALL")
             }
             Some(name) => {
                 if self.portals.remove(name).is_none() {
                     bail!(INVALID_CURSOR_NAME, "cursor \"{name}\" does not exist");
                 }
+                self.show_cursors();
                 Ok("CLOSE CURSOR")
             }
         }
@@ -343,6 +351,34 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
         Stmt::AlterTable(a) => {
             ddl.alter_table(a)?;
             return Ok(format!("ALTER {}", kind_word(a.kind)));
+        }
+        Stmt::CreateType(c) => {
+            ddl.create_type(c)?;
+            "CREATE TYPE"
+        }
+        Stmt::Define(d) if d.kind == ObjectKind::Type && d.definition.is_none() => {
+            ddl.create_shell_type(&d.name)?;
+            "CREATE TYPE"
+        }
+        Stmt::CreateDomain(c) => {
+            ddl.create_domain(c)?;
+            "CREATE DOMAIN"
+        }
+        Stmt::AlterDomain(a) => {
+            ddl.alter_domain(a)?;
+            "ALTER DOMAIN"
+        }
+        Stmt::AlterEnum(a) => {
+            ddl.alter_enum(a)?;
+            "ALTER TYPE"
+        }
+        Stmt::CreateFunction(c) => {
+            ddl.create_function(c)?;
+            if c.procedure { "CREATE PROCEDURE" } else { "CREATE FUNCTION" }
+        }
+        Stmt::AlterFunction(a) => {
+            ddl.alter_function(a)?;
+            return Ok(format!("ALTER {}", kind_word(a.object.kind)));
         }
         Stmt::AlterSequence(a) => {
             ddl.alter_sequence(a)?;

@@ -138,6 +138,8 @@ pub struct Actor {
 #[derive(Clone)]
 pub struct SessionSettings {
     defaults: Arc<Defaults>,
+    /// What the client asked for when it connected: RESET goes back to it.
+    start: HashMap<Key, SettingValue>,
     session: HashMap<Key, SettingValue>,
     local: HashMap<Key, SettingValue>,
     /// One list of changes for each open transaction level.
@@ -153,6 +155,7 @@ impl SessionSettings {
     pub fn new(defaults: Arc<Defaults>) -> SessionSettings {
         SessionSettings {
             defaults,
+            start: HashMap::new(),
             session: HashMap::new(),
             local: HashMap::new(),
             levels: Vec::new(),
@@ -205,6 +208,9 @@ impl SessionSettings {
         if let Some(v) = self.session.get(key) {
             return Some(v);
         }
+        if let Some(v) = self.start.get(key) {
+            return Some(v);
+        }
         match key {
             Key::Known(i) => Some(&self.defaults.values[*i]),
             Key::Custom(name) => self.defaults.custom.get(name),
@@ -247,12 +253,15 @@ impl SessionSettings {
         if self.local.contains_key(&key) || self.session.contains_key(&key) {
             return Source::Session;
         }
+        if self.start.contains_key(&key) {
+            return Source::Client;
+        }
         self.defaults.source(def.index)
     }
 
     /// The value RESET goes back to.
     pub fn reset_value(&self, def: &SettingDef) -> &SettingValue {
-        &self.defaults.values[def.index]
+        self.start.get(&Key::Known(def.index)).unwrap_or(&self.defaults.values[def.index])
     }
 
     /// Changes a setting, for the session or for the transaction only.
@@ -264,6 +273,11 @@ impl SessionSettings {
             }
             None => (custom(name)?, SettingValue::Text(Arc::from(text))),
         };
+        if actor.at_start {
+            self.note(&key);
+            self.start.insert(key, value);
+            return Ok(());
+        }
         self.put(key, Some(value), local);
         Ok(())
     }
@@ -288,6 +302,7 @@ impl SessionSettings {
             None => custom(name)?,
         };
         let value = match (&key, local) {
+            (key, true) if self.start.contains_key(key) => self.start.get(key).cloned(),
             (Key::Known(i), true) => Some(self.defaults.values[*i].clone()),
             (Key::Custom(name), true) => Some(match self.defaults.custom.get(name) {
                 Some(value) => value.clone(),

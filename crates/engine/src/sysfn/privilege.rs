@@ -14,6 +14,9 @@ pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
     if name == "row_security_active" {
         return Some(row_security(s, args));
     }
+    if name == "pg_get_acl" {
+        return Some(get_acl(s, args));
+    }
     let what = name.strip_prefix("has_")?.strip_suffix("_privilege")?;
     Some(has(s, what, args).map(|v| v.map_or(Datum::Null, Datum::Bool)))
 }
@@ -299,6 +302,22 @@ fn has_role(s: &dyn SysSession, args: &Args) -> Result<Datum> {
         next += 1;
     }
     Ok(Datum::Bool(false))
+}
+
+/// The list of any object, as it is stored.
+fn get_acl(s: &dyn SysSession, args: &Args) -> Result<Datum> {
+    let (class, object, sub) = (args.oid(0)?, args.oid(1)?, args.int(2)?);
+    if class == oids::PG_CLASS && sub != 0 {
+        let key = [Datum::U32(object.0), Datum::I16(sub as i16)];
+        let found = s.index_rows(indexes::PG_ATTRIBUTE_NUM, &key)?;
+        return found.first().map_or(Ok(Datum::Null), |row| row.get("attacl").cloned());
+    }
+    let class = crate::ddl::grant::acl_class(class);
+    let Some((class, column)) = class.and_then(|c| Some((c, c.acl?))) else {
+        return Ok(Datum::Null);
+    };
+    let found = s.index_rows(class.index, &[Datum::U32(object.0)])?;
+    found.first().map_or(Ok(Datum::Null), |row| row.get(column).cloned())
 }
 
 fn row_security(s: &dyn SysSession, args: &Args) -> Result<Datum> {

@@ -117,10 +117,14 @@ impl SysSession for StatementEnv<'_> {
     }
 
     fn cursors(&self) -> Vec<CursorInfo> {
-        Vec::new()
+        self.core.cursors.lock().clone()
     }
 
     fn prepared(&self) -> Vec<PreparedInfo> {
-        Vec::new()
+        let all = self.core.prepared.lock();
+        let mut list: Vec<PreparedInfo> =
+            all.values().filter(|p| !p.name.is_empty()).map(|p| p.info()).collect();
+        list.sort_by(|a, b| a.name.cmp(&b.name));
+        list
     }
 }

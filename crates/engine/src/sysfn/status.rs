@@ -22,6 +22,15 @@ fn session(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>>
     let own = || s.sessions().into_iter().find(|i| i.pid == s.pid());
     Some(match name {
         "pg_backend_pid" => Ok(Datum::I32(s.pid())),
+        "pg_sleep" => sleep(s, args.values[0].as_f64()),
+        "pg_sleep_for" => {
+            let i = types::datetime::Interval::decode(args.values[0].as_bytes());
+            sleep(s, i.span() as f64 / 1e6)
+        }
+        "pg_sleep_until" => {
+            let now = s.env().clock_timestamp();
+            sleep(s, (args.values[0].as_i64().saturating_sub(now)) as f64 / 1e6)
+        }
         "inet_client_addr" => client_address(own().and_then(|i| i.client_addr)),
         "inet_client_port" => Ok(own().and_then(|i| i.client_port).map_or(Datum::Null, Datum::I32)),
         "inet_server_addr" | "inet_server_port" => Ok(Datum::Null),
@@ -38,6 +47,21 @@ fn session(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>>
         | "pg_stat_reset_slru" => Ok(Datum::text("")),
         _ => return None,
     })
+}
+
+/// Waits so many seconds, or until the statement is cancelled.
+fn sleep(s: &dyn SysSession, seconds: f64) -> Result<Datum> {
+    let end = os::clock::monotonic_nanos() as f64 + seconds.clamp(0.0, 1e12) * 1e9;
+    let _waiting = os::wait::begin(base::wait::WaitEvent::PgSleep);
+    loop {
+        s.env().check_interrupts()?;
+        let left = end - os::clock::monotonic_nanos() as f64;
+        if left <= 0.0 || left.is_nan() {
+            return Ok(Datum::text(""));
+        }
+        // Short naps, since a cancellation does not wake the thread.
+        os::thread::sleep(std::time::Duration::from_nanos(left.min(2e7) as u64));
+    }
 }
 
 fn client_address(address: Option<String>) -> Result<Datum> {

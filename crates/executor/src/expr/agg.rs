@@ -2,12 +2,13 @@
 
 use super::batch::Vector;
 use super::func::{Callee, as_arg};
-use super::{Equality, ExprCompiler, Ordering_, Prog, VarMap};
+use super::{Equality, ExprCompiler, Ordering_, Prog, RowInput, VarMap};
 use crate::run::Run;
 use crate::sort::{Key, Sorter};
 use base::{Error, Result, err};
 use functions::{AggFactory, Arg, CallInfo, CallState, FnCtx, GroupedAgg, Rows};
 use ir::{AggSplit, Aggref};
+use std::collections::HashMap;
 use std::sync::Arc;
 use types::{Batch, Column, ColumnData, Datum, PhysType, oid};
 
@@ -19,6 +20,10 @@ pub(crate) struct AggCall {
     args: Vec<Prog>,
     filter: Option<Prog>,
     ordered: Option<Ordered>,
+    /// Arguments of an ordered-set aggregate that are the same for all rows of a group.
+    direct: Vec<Prog>,
+    /// Rows are ranked against the direct arguments.
+    hypothetical: bool,
     split: AggSplit,
 }
 
@@ -42,13 +47,12 @@ struct Ordered {
 pub(crate) struct AggRun {
     pub states: Box<dyn GroupedAgg>,
     waiting: Vec<Batch>,
+    /// Direct arguments of the groups, from the first row of each.
+    direct: HashMap<u32, Vec<Datum>>,
 }
 
 impl AggCall {
     pub fn compile(c: &mut ExprCompiler, a: &Aggref, map: &VarMap) -> Result<AggCall> {
-        if a.kind != 'n' {
-            return Err(Error::unsupported("ordered-set aggregates"));
-        }
         c.call_states += 1;
         let plain: Vec<_> = a.args.iter().filter(|t| !t.junk).collect();
         let arg_types = plain.iter().map(|t| t.expr.ty()).collect();
@@ -58,6 +62,7 @@ impl AggCall {
             arg_types,
             ret_type: a.ty,
             ret_typmod: -1,
+            columns: None,
             variadic: a.variadic,
         };
         let mut args = Vec::new();
@@ -73,6 +78,7 @@ impl AggCall {
             true => None,
             false => Some(Ordered::compile(c, a, map)?),
         };
+        let direct = c.list(&a.direct_args, map)?;
         Ok(AggCall {
             info,
             state: c.call_states - 1,
@@ -80,6 +86,8 @@ impl AggCall {
             args,
             filter,
             ordered,
+            direct,
+            hypothetical: a.kind == 'h',
             split: a.split,
         })
     }
@@ -116,7 +124,7 @@ impl AggCall {
             Factory::Builtin(f) => f(&self.info)?,
             Factory::Trans(spec) => TransAgg::make(spec),
         };
-        Ok(AggRun { states, waiting: Vec::new() })
+        Ok(AggRun { states, waiting: Vec::new(), direct: HashMap::new() })
     }
 
     /// Takes in the rows of a batch; `groups` by position, None if there is one group.
@@ -139,6 +147,9 @@ impl AggCall {
             });
             narrowed = kept;
             sel = Some(&narrowed);
+        }
+        if !self.direct.is_empty() {
+            self.note_direct(run, agg, groups, batch, sel)?;
         }
         if let Some(ordered) = &self.ordered {
             let rows = ordered.collect(run, groups, batch, sel)?;
@@ -164,6 +175,29 @@ impl AggCall {
         agg.states.update(&mut self.cx(run), groups, &args, Rows { len: batch.len, sel })
     }
 
+    /// Keeps the direct arguments of groups that are new.
+    fn note_direct(
+        &self,
+        run: &mut Run,
+        agg: &mut AggRun,
+        groups: Option<&[u32]>,
+        batch: &Batch,
+        sel: Option<&[u16]>,
+    ) -> Result<()> {
+        super::batch::try_each(sel, batch.len, |i| {
+            let group = groups.map_or(0, |g| g[i]);
+            if !agg.direct.contains_key(&group) {
+                let values = self.direct_values(run, RowInput::Batch(batch, i))?;
+                agg.direct.insert(group, values);
+            }
+            Ok(())
+        })
+    }
+
+    fn direct_values(&self, run: &mut Run, input: RowInput<'_>) -> Result<Vec<Datum>> {
+        self.direct.iter().map(|d| d.eval(run, input)).collect()
+    }
+
     fn cx<'r>(&'r self, run: &'r mut Run) -> FnCtx<'r> {
         let env = run.env;
         FnCtx { env, call: &self.info, state: run.call_state(self.state) }
@@ -181,7 +215,14 @@ impl AggCall {
     pub fn finish(&self, run: &mut Run, agg: &AggRun, group: usize) -> Result<Datum> {
         match self.split {
             AggSplit::InitialSerial => agg.states.partial(&mut self.cx(run), group),
-            _ => agg.states.finish(&mut self.cx(run), group),
+            _ if self.direct.is_empty() => agg.states.finish(&mut self.cx(run), group),
+            _ => {
+                let direct = match agg.direct.get(&(group as u32)) {
+                    Some(values) => values.clone(),
+                    None => self.direct_values(run, RowInput::None)?,
+                };
+                agg.states.finish_direct(&mut self.cx(run), group, &direct)
+            }
         }
     }
 
@@ -288,12 +329,33 @@ impl Ordered {
             }
             let ColumnData::I64(numbers) = &batch.columns[0].data else { continue };
             let groups: Vec<u32> = numbers.iter().map(|n| *n as u32).collect();
-            let args: Vec<Arg> =
-                batch.columns[1..=self.arg_count].iter().map(|c| Arg::Column(c)).collect();
+            let flags = match call.hypothetical {
+                true => Some(self.flags(run, agg, &batch, &groups)?),
+                false => None,
+            };
+            let columns = batch.columns[1..=self.arg_count].iter().map(|c| &**c);
+            let args: Vec<Arg> = columns.chain(flags.as_ref()).map(Arg::Column).collect();
             let rows = Rows { len: batch.len, sel: batch.sel.as_deref() };
             agg.states.update(&mut call.cx(run), Some(&groups), &args, rows)?;
         }
         Ok(())
+    }
+
+    /// Where each row stands relative to its group's direct arguments: before (-1), a peer (0),
+    /// after (1).
+    fn flags(&self, run: &mut Run, agg: &AggRun, batch: &Batch, groups: &[u32]) -> Result<Column> {
+        let mut out = vec![0i32; batch.len];
+        for (i, flag) in out.iter_mut().enumerate() {
+            let Some(direct) = agg.direct.get(&groups[i]) else { continue };
+            for ((column, order), value) in self.keys[1..].iter().zip(direct) {
+                let ordering = order.compare_any(run, &batch.get(*column, i), value)?;
+                if ordering.is_ne() {
+                    *flag = ordering as i32;
+                    break;
+                }
+            }
+        }
+        Ok(Column::new(ColumnData::I32(out)))
     }
 
     fn drop_repeated(
@@ -394,7 +456,10 @@ impl TransAgg {
     fn call(callee: &Callee, cx: &FnCtx, state: &mut CallState, args: &[Datum]) -> Result<Datum> {
         match callee.entry {
             Some(e) => (e.row)(&mut FnCtx { env: cx.env, call: &callee.info, state }, args),
-            None => cx.env.catalog().call_user_function(callee.info.fn_oid, args),
+            None => match cx.env.call_session_fn(&callee.info, args) {
+                Some(value) => value,
+                None => cx.env.catalog().call_user_function(callee.info.fn_oid, args),
+            },
         }
     }
 }

@@ -140,6 +140,7 @@ impl<'a> ExprCompiler<'a> {
             arg_types,
             ret_type,
             ret_typmod: -1,
+            columns: None,
             variadic: false,
         };
         let phys = self.phys(ret_type)?;

@@ -35,7 +35,10 @@ impl Callee {
                 functions::check_held(&cx, &value, self.phys)?;
                 Ok(value)
             }
-            None => env.catalog().call_user_function(self.info.fn_oid, args),
+            None => match env.call_session_fn(&self.info, args) {
+                Some(value) => value,
+                None => env.catalog().call_user_function(self.info.fn_oid, args),
+            },
         }
     }
 

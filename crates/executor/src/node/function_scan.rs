@@ -4,7 +4,7 @@ use super::project_set::SetCall;
 use super::{Node, NodeSpec};
 use crate::batch::{builders, finish, split};
 use crate::compile::PlanCompiler;
-use crate::expr::{Prog, RowInput, VarMap};
+use crate::expr::{Kind, Prog, RowInput, VarMap};
 use crate::output::{Output, Pump};
 use crate::run::Run;
 use base::{Result, err};
@@ -56,10 +56,22 @@ pub(crate) fn compile(
     let (mut items, mut all) = (Vec::new(), Vec::new());
     for f in &scan.functions {
         let is_set = matches!(&f.expr, Expr::Func(x) if x.ret_set);
-        let source = match is_set {
+        let mut source = match is_set {
             true => Source::Set(SetCall::compile(c, &f.expr, &none)?),
             false => Source::Scalar(c.ec.expr(&f.expr, &none)?),
         };
+        if !f.col_names.is_empty() {
+            let columns = f.col_names.iter().zip(&f.col_types).zip(&f.col_typmods);
+            let columns = columns.map(|((n, t), m)| (n.clone(), *t, *m)).collect();
+            let info = match &mut source {
+                Source::Set(call) => Some(call.info()),
+                Source::Scalar(Prog { kind: Kind::Call(call), .. }) => Some(&mut call.callee.info),
+                Source::Scalar(_) => None,
+            };
+            if let Some(info) = info {
+                info.columns = Some(Arc::new(columns));
+            }
+        }
         let types = column_types(c, f)?;
         let mut phys = Vec::new();
         for ty in &types {

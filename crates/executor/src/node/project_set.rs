@@ -28,10 +28,7 @@ impl SetCall {
             Expr::Op(o) => (o.func, &o.args, o.input_collation, o.ret_type),
             _ => return Err(Error::unsupported("a set made by this expression")),
         };
-        let Some(start) = functions::set_returning(func) else {
-            let name = c.ec.catalog.proc(func)?.name.to_string();
-            return Err(Error::unsupported(format!("set-returning function {name}")));
-        };
+        let start = functions::set_returning(func).unwrap_or(functions::user_set);
         let types: Vec<Oid> = args.iter().map(Expr::ty).collect();
         let mut callee = c.ec.callee(func, collation, types, ret)?;
         if let Expr::Func(f) = e {
@@ -42,6 +39,11 @@ impl SetCall {
             callee.state = c.ec.call_states - 1;
         }
         Ok(SetCall { callee, args: c.ec.list(args, map)?, start })
+    }
+
+    /// What the call knows about itself.
+    pub fn info(&mut self) -> &mut functions::CallInfo {
+        &mut self.callee.info
     }
 
     /// The rows for one input row; None if the function is strict and an argument is NULL.

@@ -90,6 +90,65 @@ impl State for Values {
     }
 }
 
+/// Ranges, for their union.
+#[derive(Clone, Default)]
+pub(super) struct Union {
+    values: Vec<Datum>,
+}
+
+impl State for Union {
+    fn step(&mut self, _: &mut FnCtx, args: &[Datum]) -> Result<()> {
+        if !args[0].is_null() {
+            self.values.push(args[0].clone());
+        }
+        Ok(())
+    }
+    fn finish(&self, cx: &mut FnCtx) -> Result<Datum> {
+        if self.values.is_empty() {
+            return Ok(Datum::Null);
+        }
+        crate::scalar::ranges::collected(cx, cx.call.ret_type, &self.values)
+    }
+    fn save(&self) -> Vec<Datum> {
+        self.values.clone()
+    }
+    fn merge(&mut self, _: &mut FnCtx, saved: &[Datum]) -> Result<()> {
+        self.values.extend_from_slice(saved);
+        Ok(())
+    }
+    fn memory(&self) -> usize {
+        self.values.iter().map(|v| 24 + v.heap_size()).sum()
+    }
+}
+
+/// What all ranges have in common.
+#[derive(Clone, Default)]
+pub(super) struct Common {
+    value: Option<Datum>,
+}
+
+impl State for Common {
+    fn step(&mut self, cx: &mut FnCtx, args: &[Datum]) -> Result<()> {
+        self.value = Some(match self.value.take() {
+            Some(old) => crate::scalar::ranges::common(cx, &old, &args[0])?,
+            None => args[0].clone(),
+        });
+        Ok(())
+    }
+    fn finish(&self, _: &mut FnCtx) -> Result<Datum> {
+        Ok(self.value.clone().unwrap_or_default())
+    }
+    fn save(&self) -> Vec<Datum> {
+        self.value.iter().cloned().collect()
+    }
+    fn merge(&mut self, cx: &mut FnCtx, saved: &[Datum]) -> Result<()> {
+        match saved.first() {
+            Some(value) => self.step(cx, std::slice::from_ref(value)),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Arrays of the same dimensions, for an array with one more.
 #[derive(Clone, Default)]
 pub(super) struct Arrays {

@@ -1,6 +1,6 @@
 //! Which aggregate has which state.
 
-use super::collect::{Arrays, Joined, JsonText, JsonbTree, Values};
+use super::collect::{Arrays, Common, Joined, JsonText, JsonbTree, Union, Values};
 use super::extreme::{Best, BestBytes, BestOf, Fold};
 use super::ordered::{Ordered, Rows};
 use super::state::{Count, MadeOf, State, Typed, TypedBytes};
@@ -123,6 +123,8 @@ fn by_number(oid: u32) -> Option<AggFactory> {
         2518 => |_| rows(Fold::new(|a, b| Ok(Datum::Bool(a.as_bool() || b.as_bool()))), true),
         6291 => |_| rows(Fold::new(|a, _| Ok(a.clone())), true),
         3538 | 3545 => |_| rows(Joined::default(), false),
+        4301 | 6227 => |_| rows(Union::default(), false),
+        4389 | 4450 => |_| rows(Common::default(), true),
         2335 => |_| rows(Values::default(), false),
         4053 => |_| rows(Arrays::default(), false),
         3175 => |_| rows(JsonText::new(false, false, false), false),

@@ -150,6 +150,11 @@ pub fn procs_by_name(name: &str) -> &'static [&'static ProcRow] {
     map.get(name).map_or(&[], Vec::as_slice)
 }
 
+/// A function with this symbol.
+pub fn proc_by_source(source: &str) -> Option<&'static ProcRow> {
+    procs().iter().find(|row| row.prosrc == source)
+}
+
 /// Operators of this name, in any schema.
 pub fn operators_by_name(name: &str) -> &'static [&'static OperatorRow] {
     static MAP: OnceLock<HashMap<&'static str, Vec<&'static OperatorRow>>> = OnceLock::new();

@@ -652,6 +652,42 @@ fn overlaps(args: &[Datum], order: fn(&Datum, &Datum) -> Ordering) -> Datum {
     Datum::Bool(order(s2, e1).is_lt())
 }
 
+/// Ends given as intervals are counted from their starts; `bits` says which ones are.
+fn overlaps_from(
+    args: &[Datum],
+    bits: u8,
+    plus: impl Fn(i64, &Interval) -> Result<i64>,
+) -> Result<Datum> {
+    let mut out = args.to_vec();
+    for (bit, start) in [(1, 0), (2, 2)] {
+        if bits & bit != 0 {
+            out[start + 1] = match (&args[start], &args[start + 1]) {
+                (Datum::Null, _) | (_, Datum::Null) => Datum::Null,
+                (t, i) => Datum::I64(plus(t.as_i64(), &interval(i.as_bytes()))?),
+            };
+        }
+    }
+    Ok(overlaps(&out, |a, b| a.as_i64().cmp(&b.as_i64())))
+}
+
+const OVERLAPS: &[FnDef] = &[
+    raw!("1305"(cx, args) {
+        overlaps_from(args, 3, |t, i| add_interval(t, i, Some(&cx.env.format().timezone)))
+    }),
+    raw!("1306"(cx, args) {
+        overlaps_from(args, 2, |t, i| add_interval(t, i, Some(&cx.env.format().timezone)))
+    }),
+    raw!("1307"(cx, args) {
+        overlaps_from(args, 1, |t, i| add_interval(t, i, Some(&cx.env.format().timezone)))
+    }),
+    raw!("1309"(cx, args) { overlaps_from(args, 3, |t, i| time_plus(t, i, 1)) }),
+    raw!("1310"(cx, args) { overlaps_from(args, 2, |t, i| time_plus(t, i, 1)) }),
+    raw!("1311"(cx, args) { overlaps_from(args, 1, |t, i| time_plus(t, i, 1)) }),
+    raw!("2042"(cx, args) { overlaps_from(args, 3, |t, i| add_interval(t, i, None)) }),
+    raw!("2043"(cx, args) { overlaps_from(args, 2, |t, i| add_interval(t, i, None)) }),
+    raw!("2044"(cx, args) { overlaps_from(args, 1, |t, i| add_interval(t, i, None)) }),
+];
+
 const MAKE: &[FnDef] = &[
     row!(make_date(y: i32, m: i32, d: i32) { make_date(y, m, d) }),
     row!(make_time(h: i32, m: i32, s: f64) { make_time(h, m, s) }),
@@ -720,6 +756,6 @@ fn in_range(
 }
 
 pub(super) const FNS: &[&[FnDef]] = &[
-    DATE, TIME, TIMESTAMP, INTERVAL, TIMETZ, DATE_TS, TS_DATE, DATE_TZ, TZ_DATE, TS_TZ, TZ_TS,
-    ARITHMETIC, CASTS, ZONES, NOW, MAKE,
+    OVERLAPS, DATE, TIME, TIMESTAMP, INTERVAL, TIMETZ, DATE_TS, TS_DATE, DATE_TZ, TZ_DATE, TS_TZ,
+    TZ_TS, ARITHMETIC, CASTS, ZONES, NOW, MAKE,
 ];

@@ -17,6 +17,7 @@ mod identity;
 pub(crate) mod int;
 pub(crate) mod io;
 pub(crate) mod json_build;
+pub(crate) mod json_populate;
 pub(crate) mod json_read;
 mod jsonb_change;
 pub(crate) mod jsonpath;
@@ -25,12 +26,13 @@ mod like;
 mod net;
 mod numeric;
 pub(crate) mod random;
-mod ranges;
+pub(crate) mod ranges;
 mod regex_syntax;
 pub(crate) mod regexp;
 mod special;
 pub(crate) mod system;
 mod text;
+mod unicode;
 
 const LISTS: &[&[&[FnDef]]] = &[
     array::FNS,
@@ -46,6 +48,7 @@ const LISTS: &[&[&[FnDef]]] = &[
     identity::FNS,
     int::FNS,
     json_build::FNS,
+    json_populate::FNS,
     json_read::FNS,
     jsonb_change::FNS,
     jsonpath::FNS,
@@ -57,6 +60,7 @@ const LISTS: &[&[&[FnDef]]] = &[
     regexp::FNS,
     system::FNS,
     text::FNS,
+    unicode::FNS,
 ];
 
 /// All bodies.

@@ -554,7 +554,102 @@ fn in_multi(cx: &FnCtx, a: &Datum, value: &Datum) -> Result<bool> {
     Ok(false)
 }
 
+/// The rows of `unnest` of a multirange.
+pub(crate) fn unnest(cx: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn crate::srf::RowSource>> {
+    let (ranges, _) = open_multi(cx, &args[0])?;
+    Ok(crate::srf::Rows::single(ranges.into_iter().map(close).collect()))
+}
+
+/// The multirange of some ranges or multiranges of type `type_oid`.
+pub(crate) fn collected(cx: &FnCtx, multi: Oid, values: &[Datum]) -> Result<Datum> {
+    let k = kind(cx, multi)?;
+    let mut ranges = Vec::new();
+    for value in values {
+        ranges.extend(either(cx, value)?.0);
+    }
+    close_multi(cx, &k, multi, ranges)
+}
+
+/// What two ranges, or two multiranges, have in common.
+pub(crate) fn common(cx: &FnCtx, a: &Datum, b: &Datum) -> Result<Datum> {
+    if info(cx, stored_type(a.as_bytes()))?.typtype == b'm' {
+        return multi_intersect(cx, a, b);
+    }
+    let ((x, k), (y, _)) = (open(cx, a)?, open(cx, b)?);
+    Line { cx, sub: k.sub.oid }.intersect(&x, &y).map(close)
+}
+
+fn bound_hash(cx: &FnCtx, k: &Kind, value: &Datum, seed: Option<i64>) -> Result<u64> {
+    if value.is_null() {
+        return Ok(0);
+    }
+    let procs = cx.env.catalog().hash_procs(k.sub.oid).ok_or_else(|| {
+        let name = cx.env.catalog().type_name(k.sub.oid).unwrap_or_default();
+        err!(UNDEFINED_FUNCTION, "could not identify a hash function for type {name}")
+    })?;
+    let collation = k.sub.collation;
+    Ok(match seed {
+        None => {
+            super::array::call(cx, procs.0, collation, &[value.clone()])?.as_i32() as u32 as u64
+        }
+        Some(s) => {
+            let args = [value.clone(), Datum::I64(s)];
+            super::array::call(cx, procs.1, collation, &args)?.as_i64() as u64
+        }
+    })
+}
+
+fn range_hash(cx: &FnCtx, r: &Range, k: &Kind, seed: Option<i64>) -> Result<u64> {
+    let (lower, upper) = (bound_hash(cx, k, &r.lower, seed)?, bound_hash(cx, k, &r.upper, seed)?);
+    Ok(match seed {
+        None => {
+            let flags = super::hash::hash_u32(r.flags as u32);
+            let h = (flags ^ lower as u32).rotate_left(1);
+            (h ^ upper as u32) as u64
+        }
+        Some(s) => {
+            let flags = super::hash::hash_u32_extended(r.flags as u32, s as u64);
+            let rotate = |v: u64| {
+                // Each half is turned on its own.
+                let (high, low) = ((v >> 32) as u32, v as u32);
+                (high.rotate_left(1) as u64) << 32 | low.rotate_left(1) as u64
+            };
+            rotate(flags ^ lower) ^ upper
+        }
+    })
+}
+
+fn multi_hash(cx: &FnCtx, a: &Datum, seed: Option<i64>) -> Result<u64> {
+    let (ranges, k) = open_multi(cx, a)?;
+    let mut out: u64 = 1;
+    for r in &ranges {
+        let h = range_hash(cx, r, &k, seed)?;
+        out = match seed {
+            None => (out as u32).wrapping_mul(31).wrapping_add(h as u32) as u64,
+            Some(_) => (out << 5).wrapping_sub(out).wrapping_add(h),
+        };
+    }
+    Ok(out)
+}
+
+const HASH: &[FnDef] = &[
+    row!(cx; hash_range(a: &Datum) {
+        let (r, k) = open(cx, a)?;
+        range_hash(cx, &r, &k, None).map(|h| h as u32 as i32)
+    }),
+    row!(cx; hash_range_extended(a: &Datum, seed: i64) {
+        let (r, k) = open(cx, a)?;
+        range_hash(cx, &r, &k, Some(seed)).map(|h| h as i64)
+    }),
+    row!(cx; hash_multirange(a: &Datum) { multi_hash(cx, a, None).map(|h| h as u32 as i32) }),
+    row!(cx; hash_multirange_extended(a: &Datum, seed: i64) {
+        multi_hash(cx, a, Some(seed)).map(|h| h as i64)
+    }),
+    row!(cx; range_intersect_agg_transfn(a: &Datum, b: &Datum) { common(cx, a, b) }),
+    row!(cx; multirange_intersect_agg_transfn(a: &Datum, b: &Datum) { common(cx, a, b) }),
+];
+
 pub(super) const FNS: &[&[FnDef]] = &[
-    COMPARE, FUNCTIONS, OVERLAPS, CONTAINS, CONTAINED, BEFORE, AFTER, ADJACENT, OVERLEFT,
+    HASH, COMPARE, FUNCTIONS, OVERLAPS, CONTAINS, CONTAINED, BEFORE, AFTER, ADJACENT, OVERLEFT,
     OVERRIGHT, MULTI,
 ];

@@ -203,6 +203,23 @@ const TYPES: &[FnDef] = &[
     row!(cx; to_regrole(name: &str) { reg(cx, oid::REGROLE, name) }),
     row!(cx; to_regnamespace(name: &str) { reg(cx, oid::REGNAMESPACE, name) }),
     row!(cx; to_regcollation(name: &str) { reg(cx, oid::REGCOLLATION, name) }),
+    raw!(pg_input_error_info(cx, args) {
+        let error = input_error(cx, args)?;
+        let text = |t: Option<String>| types::record::RecordColumn {
+            type_oid: oid::TEXT,
+            value: t.map_or(Datum::Null, Datum::string),
+        };
+        let columns = match error {
+            None => vec![text(None), text(None), text(None), text(None)],
+            Some(e) => vec![
+                text(Some(e.message().to_string())),
+                text(e.fields().detail.clone()),
+                text(e.fields().hint.clone()),
+                text(Some(e.code().to_string())),
+            ],
+        };
+        types::record::Record::anonymous(columns).encode()
+    }),
     raw!(pg_input_is_valid(cx, args) { input_error(cx, args).map(|e| e.is_none()) }),
 ];
 

@@ -6,6 +6,7 @@ pub(crate) mod tables;
 use crate::builtin;
 use crate::call::FnCtx;
 use base::{Oid, Result, err};
+use types::record::{Record, RecordColumn};
 use types::{ColumnBuilder, Datum};
 
 /// The rows of one call.
@@ -39,6 +40,18 @@ impl RowSource for Rows {
     fn next(&mut self, cx: &mut FnCtx, out: &mut [ColumnBuilder], most: usize) -> Result<usize> {
         let mut n = 0;
         for row in self.rows.by_ref().take(most) {
+            if let ([builder], true) = (&mut *out, row.len() > 1) {
+                builder.push(as_record(cx, row));
+                n += 1;
+                continue;
+            }
+            let row = match (&cx.call.columns, row.as_slice()) {
+                // A function that returns records, with the query saying what is in them.
+                (Some(columns), [Datum::Bytes(b)]) if cx.call.ret_type == types::oid::RECORD => {
+                    spread(cx, columns, b)?
+                }
+                _ => row,
+            };
             let mut values = row.into_iter();
             for builder in out.iter_mut() {
                 let value = values.next().unwrap_or_default();
@@ -51,12 +64,104 @@ impl RowSource for Rows {
     }
 }
 
+/// The fields of a record, which must be as the query says.
+fn spread(cx: &FnCtx, columns: &[(String, Oid, i32)], record: &[u8]) -> Result<Vec<Datum>> {
+    let record = Record::decode(record)?;
+    let differs = |detail: String| {
+        err!(DATATYPE_MISMATCH, "function return row and query-specified return row do not match")
+            .detail(detail)
+    };
+    let (has, expects) = (record.columns.len(), columns.len());
+    if has != expects {
+        let many = if has == 1 { "" } else { "s" };
+        return Err(differs(format!(
+            "Returned row contains {has} attribute{many}, but query expects {expects}."
+        )));
+    }
+    for (i, (field, column)) in record.columns.iter().zip(columns).enumerate() {
+        if field.type_oid != column.1 {
+            let name = |oid| cx.env.catalog().type_name(oid).unwrap_or_default();
+            return Err(differs(format!(
+                "Returned type {} at ordinal position {}, but query expects {}.",
+                name(field.type_oid),
+                i + 1,
+                name(column.1)
+            )));
+        }
+    }
+    Ok(record.columns.into_iter().map(|c| c.value).collect())
+}
+
+/// A row of several columns as one value, where a select list wants it.
+fn as_record(cx: &FnCtx, row: Vec<Datum>) -> Datum {
+    let named = cx.env.catalog().types().row_desc(cx.call.ret_type, -1);
+    let proc = builtin::proc(cx.call.fn_oid);
+    let outs: Vec<Oid> = match (&named, proc) {
+        (Some(desc), _) => desc.attrs.iter().map(|a| a.type_oid).collect(),
+        (None, Some(p)) => {
+            let modes = p.proallargtypes.iter().zip(&p.proargmodes);
+            modes.filter(|(_, m)| matches!(m, b'o' | b'b' | b't')).map(|(t, _)| *t).collect()
+        }
+        (None, None) => Vec::new(),
+    };
+    let column = |(i, value): (usize, Datum)| RecordColumn {
+        type_oid: outs.get(i).copied().unwrap_or(types::oid::TEXT),
+        value,
+    };
+    let type_oid = if named.is_some() { cx.call.ret_type } else { types::oid::RECORD };
+    let columns = row.into_iter().enumerate().map(column).collect();
+    Record { type_oid, typmod: -1, columns }.encode()
+}
+
 /// The built-in set-returning function of this OID.
 pub fn set_returning(oid: Oid) -> Option<SrfFn> {
     let row = builtin::proc(oid)?;
     series::find(row.prosrc)
         .or_else(|| tables::find(row.prosrc))
         .or_else(|| row.proretset.then_some(session_rows as SrfFn))
+}
+
+/// The rows of a function that is not built in.
+pub fn user_set(cx: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
+    match cx.env.session_rows(cx.call, args) {
+        Some(rows) => Ok(Box::new(UserRows { rows: rows?.into_iter() })),
+        None => {
+            Err(err!(FEATURE_NOT_SUPPORTED, "function {} is not supported yet", cx.call.fn_oid))
+        }
+    }
+}
+
+/// Rows whose last column is the row itself, if they have several.
+struct UserRows {
+    rows: std::vec::IntoIter<Vec<Datum>>,
+}
+
+impl RowSource for UserRows {
+    fn next(&mut self, cx: &mut FnCtx, out: &mut [ColumnBuilder], most: usize) -> Result<usize> {
+        let mut n = 0;
+        for mut row in self.rows.by_ref().take(most) {
+            if let [only] = out
+                && row.len() > 1
+            {
+                // One column is wanted: the row, unless it has but one column of this form.
+                let phys = only.phys_type();
+                let fits = row.len() == 2 && row[0].phys_type().is_none_or(|p| p == phys);
+                let value = if fits { row.swap_remove(0) } else { row.pop().unwrap_or_default() };
+                crate::check_held(cx, &value, phys)?;
+                only.push(value);
+                n += 1;
+                continue;
+            }
+            let mut values = row.into_iter();
+            for builder in out.iter_mut() {
+                let value = values.next().unwrap_or_default();
+                crate::check_held(cx, &value, builder.phys_type())?;
+                builder.push(value);
+            }
+            n += 1;
+        }
+        Ok(n)
+    }
 }
 
 /// The rows that only the session can make.

@@ -3,7 +3,7 @@
 use super::{RowSource, Rows, SrfFn};
 use crate::call::FnCtx;
 use crate::scalar::array::split_text;
-use crate::scalar::{json_read, jsonpath, regexp};
+use crate::scalar::{json_populate, json_read, jsonpath, regexp};
 use base::{Result, err};
 use types::acl::AclItem;
 use types::array::ElemType;
@@ -28,6 +28,11 @@ pub(super) fn find(symbol: &str) -> Option<SrfFn> {
         "jsonb_object_keys" => jsonb_keys,
         "jsonb_each" => |_, a| jsonb_each(a, false),
         "jsonb_each_text" => |_, a| jsonb_each(a, true),
+        "json_populate_recordset" => |cx, a| json_populate::set(cx, a, true, false),
+        "jsonb_populate_recordset" => |cx, a| json_populate::set(cx, a, true, true),
+        "json_to_recordset" => |cx, a| json_populate::set(cx, a, false, false),
+        "jsonb_to_recordset" => |cx, a| json_populate::set(cx, a, false, true),
+        "multirange_unnest" => crate::scalar::ranges::unnest,
         "jsonb_path_query" => |cx, a| jsonpath::query_rows(cx, a, false),
         "jsonb_path_query_tz" => |cx, a| jsonpath::query_rows(cx, a, true),
         "aclexplode" => aclexplode,

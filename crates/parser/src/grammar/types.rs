@@ -71,7 +71,9 @@ impl Parser<'_> {
             }
             self.at = start;
         }
-        self.type_name()
+        let mut found = self.type_name()?;
+        found.setof |= setof;
+        Ok(found)
     }
 
     /// SimpleTypename; as the type of a literal (`literal`) CHAR and BIT have no length of 1.

@@ -157,7 +157,7 @@ impl Session {
             self.check_freeze(&rel)?;
         }
         let columns = from::chosen(&rel, &stmt.columns)?;
-        self.check_columns(&rel, catalog::acl::bit(b'a'), &numbers(&columns))?;
+        self.core.check_columns(&rel, catalog::acl::bit(b'a'), &numbers(&columns))?;
         let env = self.env()?;
         let filter = match &stmt.where_clause {
             None => None,
@@ -246,7 +246,7 @@ impl Session {
                 let rel = self.copy_table(stmt, ACCESS_SHARE)?;
                 check_source(&rel)?;
                 let columns = from::chosen(&rel, &stmt.columns)?;
-                self.check_columns(&rel, catalog::acl::bit(b'r'), &numbers(&columns))?;
+                self.core.check_columns(&rel, catalog::acl::bit(b'r'), &numbers(&columns))?;
                 Ok(columns.len())
             }
             Some(query) => {

@@ -463,10 +463,10 @@ impl Alter<'_, '_> {
             // Places in the texts made here mean nothing to the client.
             match r {
                 Rebuild::Index(saved) => {
-                    self.rebuild_index(table, &saved).map_err(|e| e.at(None))?;
+                    self.rebuild_index(table, &saved).map_err(|e| e.placed(None))?;
                 }
                 Rebuild::Check { old, text } => {
-                    self.rebuild_check(table, &old, &text).map_err(|e| e.at(None))?;
+                    self.rebuild_check(table, &old, &text).map_err(|e| e.placed(None))?;
                 }
                 Rebuild::Foreign { table, old, constraint } => {
                     let ast::ConstraintKind::ForeignKey(fk) = &constraint.kind else { continue };

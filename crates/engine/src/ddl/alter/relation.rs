@@ -450,67 +450,10 @@ impl Ddl<'_> {
             self.notice(e.hint("Change the ownership of the index's table instead."));
             return Ok(());
         }
-        self.write_owner(&rel, owner)
-    }
-
-    fn write_owner(&self, rel: &RelationDesc, owner: Oid) -> Result<()> {
         if rel.owner == owner {
             return Ok(());
         }
-        let mut class = self.class_row(rel.oid)?;
-        class.set_oid("relowner", owner)?;
-        self.rows.update(class)?;
-        self.replace_owner(ObjectAddress::relation(rel.oid), owner)?;
-        if rel.row_type.is_valid() {
-            self.write_type_owner(rel.row_type, owner)?;
-        }
-        for index in &rel.indexes {
-            self.write_owner(&*self.view.relation(index.oid)?, owner)?;
-        }
-        if rel.toast.is_valid() {
-            self.write_owner(&*self.view.relation(rel.toast)?, owner)?;
-        }
-        for d in depend::dependents_of(self.rows, ObjectAddress::relation(rel.oid))? {
-            let owned = matches!(d.kind, DependKind::Auto | DependKind::Internal);
-            if d.depender.class == oids::PG_CLASS && d.depender.sub == 0 && owned {
-                let other = self.view.relation(d.depender.object)?;
-                if other.kind == RelKind::Sequence {
-                    self.write_owner(&other, owner)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives a type and the array type over it another owner.
-    pub fn write_type_owner(&self, oid: Oid, owner: Oid) -> Result<()> {
-        let array = self.view.type_(oid)?.array;
-        for t in [oid, array].into_iter().filter(|t| t.is_valid()) {
-            let mut row = self.row_by_oid(indexes::PG_TYPE_OID, t)?;
-            row.set_oid("typowner", owner)?;
-            self.rows.update(row)?;
-        }
-        let own = ObjectAddress::new(oids::PG_TYPE, oid);
-        let recorded = self.shared_owner(own)?.is_some();
-        if recorded { self.replace_owner(own, owner) } else { Ok(()) }
-    }
-
-    fn shared_owner(&self, a: ObjectAddress) -> Result<Option<catalog::SysRow>> {
-        let database = Datum::U32(self.view.context().database.0);
-        let key = [database, Datum::U32(a.class.0), Datum::U32(a.object.0)];
-        for row in self.rows.index_scan(indexes::PG_SHDEPEND_DEPENDER, &key)? {
-            if row.char("deptype")? == b'o' {
-                return Ok(Some(row));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Records another owner in `pg_shdepend`.
-    pub fn replace_owner(&self, a: ObjectAddress, owner: Oid) -> Result<()> {
-        if let Some(row) = self.shared_owner(a)? {
-            self.rows.delete(&row)?;
-        }
-        self.depend_owner(a, owner)
+        self.check_new_owner(Some(rel.namespace), owner)?;
+        self.set_owner(ObjectAddress::relation(oid), owner)
     }
 }

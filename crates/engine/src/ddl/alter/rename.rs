@@ -2,7 +2,7 @@
 
 use crate::ddl::Ddl;
 use crate::ddl::describe::Found;
-use base::{Error, Oid, Result, SqlState, bail, err};
+use base::{Error, Oid, Result, bail, err};
 use catalog::depend::{self, ObjectAddress};
 use catalog::{RelKind, RelationDesc, indexes, oids};
 use parser::ast::{
@@ -620,29 +620,23 @@ impl Ddl<'_> {
         let owner = self.role_oid(&stmt.owner)?;
         let Found::Object(a) = self.find_object(&stmt.object, false)? else { return Ok(()) };
         self.require_owner(a)?;
-        let (index, column) = match a.class {
+        let namespace = match a.class {
             oids::PG_CLASS => return self.change_owner(a.object, owner),
             oids::PG_TYPE => {
                 let t = self.view.type_(a.object)?;
                 if t.kind == b'c' {
                     return self.change_owner(t.relation, owner);
                 }
-                return self.write_type_owner(t.oid, owner);
+                Some(t.namespace)
             }
-            oids::PG_NAMESPACE => (indexes::PG_NAMESPACE_OID, "nspowner"),
-            oids::PG_PROC => (indexes::PG_PROC_OID, "proowner"),
-            oids::PG_OPERATOR => (indexes::PG_OPERATOR_OID, "oprowner"),
-            oids::PG_COLLATION => (indexes::PG_COLLATION_OID, "collowner"),
-            oids::PG_OPCLASS => (indexes::PG_OPCLASS_OID, "opcowner"),
-            oids::PG_OPFAMILY => (indexes::PG_OPFAMILY_OID, "opfowner"),
-            oids::PG_CONVERSION => (Oid(2670), "conowner"),
-            oids::PG_STATISTIC_EXT => (Oid(3380), "stxowner"),
-            _ => return Err(Error::unsupported("ALTER ... OWNER TO of this kind of object")),
+            oids::PG_PROC => Some(self.view.proc(a.object)?.namespace),
+            oids::PG_NAMESPACE => None,
+            _ => None,
         };
-        let _ = SqlState::FEATURE_NOT_SUPPORTED;
-        let mut row = self.row_by_oid(index, a.object)?;
-        row.set_oid(column, owner)?;
-        self.rows.update(row)?;
-        self.replace_owner(a, owner)
+        self.check_new_owner(namespace, owner)?;
+        if a.class == oids::PG_NAMESPACE {
+            self.require_on_database(b'C')?;
+        }
+        self.set_owner(a, owner)
     }
 }

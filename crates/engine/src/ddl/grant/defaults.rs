@@ -153,6 +153,29 @@ impl Ddl<'_> {
         Ok(oid)
     }
 
+    /// Default privileges as messages name them.
+    pub fn describe_default_acl(&self, oid: Oid) -> Result<String> {
+        let row = self.row_by_oid(indexes::PG_DEFAULT_ACL_OID, oid)?;
+        let what = match row.char("defaclobjtype")? {
+            b'r' => "relations",
+            b'S' => "sequences",
+            b'f' => "functions",
+            b'T' => "types",
+            b'n' => "schemas",
+            _ => "large objects",
+        };
+        let role = crate::ddl::name::quote(&self.view.role(row.oid("defaclrole")?)?.name);
+        let text = format!("default privileges on new {what} belonging to role {role}");
+        let schema = row.oid("defaclnamespace")?;
+        Ok(match schema.is_valid() {
+            true => {
+                let schema = self.view.namespace(schema)?;
+                format!("{text} in schema {}", crate::ddl::name::quote(&schema.name))
+            }
+            false => text,
+        })
+    }
+
     /// Deletes a row of `pg_default_acl` with what is recorded of it.
     pub fn remove_default_acl(&self, row: &SysRow) -> Result<()> {
         let own = ObjectAddress::new(oids::PG_DEFAULT_ACL, row.oid("oid")?);

@@ -6,7 +6,7 @@ use crate::ddl::shared_depend::{ACL, OWNER, POLICY};
 use base::{Error, Oid, Result, bail, err};
 use catalog::acl::{change_owner, from_items};
 use catalog::depend::{self, DependKind, ObjectAddress};
-use catalog::privilege::has_rights_of;
+use catalog::privilege::{can_set_role, has_rights_of};
 use catalog::{RelKind, SysRow, indexes, oids};
 use parser::ast::RoleSpec;
 use types::Datum;
@@ -168,6 +168,21 @@ impl Ddl<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Fails unless the user may give things to a role, and the role may have them where they are.
+    pub fn check_new_owner(&self, namespace: Option<Oid>, owner: Oid) -> Result<()> {
+        if self.is_superuser()? {
+            return Ok(());
+        }
+        if !can_set_role(&self.view, self.user(), owner)? {
+            let name = self.role_name(owner)?;
+            bail!(INSUFFICIENT_PRIVILEGE, "must be able to SET ROLE \"{name}\"");
+        }
+        match namespace {
+            Some(namespace) => self.require_create_by(owner, namespace),
+            None => Ok(()),
+        }
     }
 
     /// Gives an object, and what belongs to it, to another role. The rights to do so have been

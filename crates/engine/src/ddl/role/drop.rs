@@ -140,7 +140,7 @@ impl Ddl<'_> {
             };
             objects.push((a, row.char("deptype")?));
         }
-        objects.sort_by_key(|(a, kind)| (std::cmp::Reverse(a.object), a.class, a.sub, *kind));
+        objects.sort_by_key(|(a, kind)| (a.object, a.class, a.sub, *kind));
         let mut lines = Vec::new();
         for (a, kind) in objects.iter().take(MOST) {
             let what = self.describe(*a)?;

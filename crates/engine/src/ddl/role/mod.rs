@@ -330,8 +330,18 @@ impl Ddl<'_> {
             return Err(denied("alter", change("SUPERUSER")));
         }
         let admin = self.may_create_roles()? && self.is_admin_of(own.oid, target.oid)?;
-        if !admin {
-            if !o.is_only_password() || o.members.is_some() {
+        if o.members.is_some() {
+            if !self.is_admin_of(own.oid, target.oid)? {
+                return Err(denied(
+                    "alter",
+                    format!(
+                        "Only roles with the ADMIN option on role \"{}\" may add or drop members.",
+                        target.name
+                    ),
+                ));
+            }
+        } else if !admin {
+            if !o.is_only_password() {
                 return Err(denied(
                     "alter",
                     format!(
@@ -407,6 +417,28 @@ impl Ddl<'_> {
                 .detail("Only roles with the SUPERUSER attribute may alter settings globally."));
         }
         Ok((database, role.map_or(Oid::INVALID, |r| r.oid)))
+    }
+
+    /// Fails unless the user may do something about a role, such as to comment on it.
+    pub fn check_admin(&self, role: Oid) -> Result<()> {
+        let desc = self.view.role(role)?;
+        let denied = || err!(INSUFFICIENT_PRIVILEGE, "permission denied");
+        if desc.superuser {
+            if self.is_superuser()? {
+                return Ok(());
+            }
+            return Err(denied().detail("The current user must have the SUPERUSER attribute."));
+        }
+        if !self.may_create_roles()? {
+            return Err(denied().detail("The current user must have the CREATEROLE attribute."));
+        }
+        if !self.is_admin_of(self.user(), role)? {
+            return Err(denied().detail(format!(
+                "The current user must have the ADMIN option on role \"{}\".",
+                desc.name
+            )));
+        }
+        Ok(())
     }
 
     /// ALTER ROLE RENAME.

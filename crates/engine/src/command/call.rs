@@ -1,0 +1,77 @@
+//! CALL.
+
+use crate::Session;
+use crate::sink::{ResultColumn, Sink};
+use base::{Error, Result};
+use functions::{CallInfo, FnEnv};
+use ir::Expr;
+use parser::ast::FuncCall;
+use std::sync::Arc;
+use types::Datum;
+
+impl Session {
+    /// Runs a procedure; its outputs are a row.
+    pub(crate) fn call_stmt(
+        &mut self,
+        call: &FuncCall,
+        params: &[Datum],
+        sink: &mut dyn Sink,
+    ) -> Result<&'static str> {
+        let env = self.env()?;
+        let cx = crate::analysis::env(&env);
+        let mut types = Vec::new();
+        let made = analyze::call(&cx, call, analyze::Params::Infer(&mut types))?;
+        let Expr::Func(f) = &made else {
+            return Err(Error::internal("CALL of something that is no function"));
+        };
+        let mut args = Vec::new();
+        for arg in &f.args {
+            args.push(self.evaluate(&env, arg.clone(), Arc::from(params))?);
+        }
+        let p = env.view.proc(f.func)?;
+        let info = CallInfo {
+            fn_oid: f.func,
+            collation: f.input_collation,
+            arg_types: f.args.iter().map(Expr::ty).collect(),
+            ret_type: f.ret_type,
+            ret_typmod: -1,
+            variadic: f.variadic,
+            columns: None,
+        };
+        let outputs: Vec<(String, base::Oid)> = match (&p.all_arg_types, &p.arg_modes) {
+            (Some(all), Some(modes)) => all
+                .iter()
+                .zip(modes)
+                .enumerate()
+                .filter(|(_, (_, m))| matches!(m, b'o' | b'b'))
+                .map(|(i, (t, _))| {
+                    let name = p.arg_names.as_ref().and_then(|n| n.get(i)).cloned();
+                    (name.unwrap_or_default(), *t)
+                })
+                .collect(),
+            _ => Vec::new(),
+        };
+        let row = match crate::sql_function::procedure(&env, &info, &args) {
+            Some(row) => row?,
+            None => return Err(Error::unsupported("calling a built-in procedure")),
+        };
+        if !outputs.is_empty() {
+            let mut columns = Vec::new();
+            for (name, ty) in &outputs {
+                columns.push(ResultColumn {
+                    name: name.clone(),
+                    table: base::Oid::INVALID,
+                    attnum: 0,
+                    type_oid: *ty,
+                    type_len: env.view.type_(*ty)?.len,
+                    typmod: -1,
+                });
+            }
+            sink.row_description(&columns, &[])?;
+            crate::rows::RowWriter::new(&columns, &[]).row(&row, &env.io(), sink)?;
+        }
+        drop(env);
+        self.after_query()?;
+        Ok("CALL")
+    }
+}

@@ -1,0 +1,198 @@
+//! Planning and what runs need, from a session's core: functions in SQL have no session.
+
+use super::core::SessionCore;
+use super::env::StatementEnv;
+use crate::settings::Resolved;
+use base::memory::Account;
+use base::{Oid, Result};
+use catalog::{IndexDesc, RelationDesc};
+use executor::{CompiledStmt, ExecCtx, Execution};
+use ir::{CmdType, Expr, Plan, PlanNode, PlannedStmt, Query, RteKind, TargetEntry};
+use std::sync::Arc;
+use txn::{LockMode, LockTag};
+use types::Datum;
+
+/// Sizes of relations now.
+struct Sizes<'a> {
+    core: &'a Arc<SessionCore>,
+}
+
+impl planner::RelationSizes for Sizes<'_> {
+    fn pages(&self, rel: &RelationDesc) -> Result<u32> {
+        if rel.relfile.number == 0 {
+            return Ok(0);
+        }
+        let pool = &self.core.database.storage().pool;
+        let files = pool.relation(rel.relfile, rel.persistence.for_files());
+        Ok(files.nblocks(base::Fork::Main)?.0)
+    }
+
+    fn index_pages(&self, index: &IndexDesc) -> Result<u32> {
+        let pool = &self.core.database.storage().pool;
+        let files = pool.relation(index.relfile, index.persistence.for_files());
+        Ok(files.nblocks(base::Fork::Main)?.0)
+    }
+
+    fn tree_height(&self, index: &IndexDesc) -> Option<u32> {
+        let storage = self.core.database.storage();
+        let open = catalog::open_index(index, &catalog::builtin_support).ok()?;
+        Some(open.am().facts(storage, &open).ok()?.height)
+    }
+}
+
+/// Computes constant expressions for the planner.
+struct Evaluator<'a, 'e> {
+    core: &'a Arc<SessionCore>,
+    env: &'a StatementEnv<'e>,
+}
+
+impl planner::ConstEvaluator for Evaluator<'_, '_> {
+    fn evaluate(&self, expr: &Expr) -> Result<Datum> {
+        self.core.evaluate(self.env, expr.clone(), Arc::new([]))
+    }
+}
+
+impl SessionCore {
+    /// The value of an expression that reads no table.
+    pub(crate) fn evaluate(
+        self: &Arc<Self>,
+        env: &StatementEnv<'_>,
+        expr: Expr,
+        params: Arc<[Datum]>,
+    ) -> Result<Datum> {
+        let mut plan = Plan::new(PlanNode::Result(Default::default()));
+        plan.target = vec![TargetEntry::new(expr, 1, None, false)];
+        plan.rows = 1.0;
+        let stmt = PlannedStmt {
+            command: CmdType::Select,
+            has_returning: false,
+            has_modifying_cte: false,
+            can_set_tag: true,
+            plan,
+            rtable: Vec::new(),
+            result_relations: Vec::new(),
+            subplans: Vec::new(),
+            row_marks: Vec::new(),
+            relation_oids: Vec::new(),
+            object_oids: Vec::new(),
+            exec_param_types: Vec::new(),
+            parallel_mode_needed: false,
+            depends_on_role: false,
+        };
+        let compiled = executor::compile(Arc::new(stmt), &env.view, None)?;
+        let snapshot = Arc::new(self.txn()?.snapshot());
+        let mut run = Execution::new(compiled, params, snapshot);
+        let parts = RunParts::of(self)?;
+        let value = match run.next_batch(parts.cx(env), 1)? {
+            Some(batch) => {
+                let first = batch.positions().next();
+                first.map_or(Datum::Null, |i| batch.columns[0].get(i))
+            }
+            None => Datum::Null,
+        };
+        Ok(value)
+    }
+
+    /// Takes the locks of all tables that a query names.
+    pub(crate) fn lock_relations(&self, query: &Query) -> Result<()> {
+        for rte in &query.rtable {
+            match &rte.kind {
+                RteKind::Relation { relid, lock_mode, .. } => {
+                    self.lock_relation(*relid, *lock_mode)?;
+                }
+                RteKind::Subquery { query, .. } => self.lock_relations(query)?,
+                _ => {}
+            }
+        }
+        for cte in &query.ctes {
+            self.lock_relations(&cte.query)?;
+        }
+        Ok(())
+    }
+
+    /// Locks a relation until the end of the transaction.
+    pub(crate) fn lock_relation(&self, relation: Oid, mode: u8) -> Result<()> {
+        let txn = self.txn()?;
+        let shared = catalog::builtin::relations().get(&relation).is_some_and(|r| r.shared);
+        let db = if shared { Oid::INVALID } else { self.state.oid };
+        let mode = lock_mode(mode);
+        txn.lock(LockTag::Relation { db, rel: relation }, mode)?;
+        Ok(())
+    }
+
+    /// Plans a query for these parameters, or for any.
+    pub(crate) fn plan(
+        self: &Arc<Self>,
+        env: &StatementEnv<'_>,
+        query: Query,
+        params: Option<&[Datum]>,
+        fraction: f64,
+    ) -> Result<PlannedStmt> {
+        self.check_permissions(env, &query)?;
+        let settings = self.resolved();
+        let planner_env = planner::Env {
+            catalog: &env.view,
+            settings: &settings.planner,
+            evaluator: &Evaluator { core: self, env },
+            sizes: &Sizes { core: self },
+            params,
+            fold_params: params.is_some(),
+            tuple_fraction: fraction,
+            parallel_ok: false,
+        };
+        planner::plan_query(query, &planner_env)
+    }
+
+    /// A plan made into programs.
+    pub(crate) fn compile(
+        self: &Arc<Self>,
+        env: &StatementEnv<'_>,
+        plan: PlannedStmt,
+    ) -> Result<Arc<CompiledStmt>> {
+        executor::compile(Arc::new(plan), &env.view, Some(self.database.storage()))
+    }
+}
+
+/// What a run borrows from the session.
+pub(crate) struct RunParts {
+    storage: Arc<access::Storage>,
+    txn: Arc<txn::Txn>,
+    memory: Arc<Account>,
+    settings: Arc<Resolved>,
+    hooks: crate::ri::RiHooks,
+}
+
+impl RunParts {
+    /// For the session's open transaction.
+    pub fn new(session: &super::Session) -> Result<RunParts> {
+        RunParts::of(&session.core)
+    }
+
+    /// The same, of a session's core.
+    pub fn of(core: &Arc<SessionCore>) -> Result<RunParts> {
+        Ok(RunParts {
+            storage: core.database.storage().clone(),
+            txn: core.txn()?,
+            memory: Account::root(0),
+            settings: core.resolved(),
+            hooks: crate::ri::RiHooks::new(core),
+        })
+    }
+
+    /// As the executor takes it.
+    pub fn cx<'a>(&'a self, env: &'a StatementEnv<'_>) -> ExecCtx<'a> {
+        ExecCtx {
+            env,
+            catalog: &env.view,
+            storage: Some(&self.storage),
+            txn: Some(&self.txn),
+            hooks: &self.hooks,
+            memory: &self.memory,
+            settings: &self.settings.exec,
+        }
+    }
+}
+
+fn lock_mode(n: u8) -> LockMode {
+    LockMode::ALL.iter().copied().find(|m| *m as u8 == n).unwrap_or(LockMode::AccessShare)
+}
