@@ -35,7 +35,7 @@ pub use evaluate::evaluate;
 pub use execution::Execution;
 pub use hooks::{Hooks, NoHooks, RowChange};
 pub use instrument::{Detail, Instrumentation, NodeStats};
-pub use point::PointQuery;
+pub use point::{PointQuery, PointSpace};
 pub use row_exprs::RowExprs;
 pub use run::{ExecCtx, ExecSettings};
 pub use spill::TempSpace;

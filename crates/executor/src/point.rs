@@ -6,10 +6,13 @@ use crate::node::index_scan::IndexScanSpec;
 use access::Storage;
 use access::heap::{Found, Viewer};
 use access::index::ScanOptions;
-use base::Result;
+use base::{Result, Tid};
 use std::sync::Arc;
 use txn::Snapshot;
 use types::Datum;
+
+/// Rows of so many columns are read on the stack.
+const FEW: usize = 8;
 
 /// A statement that the short path can run.
 pub struct PointQuery {
@@ -18,6 +21,16 @@ pub struct PointQuery {
     columns: Vec<usize>,
     /// Columns of the table to read: the first so many.
     natts: usize,
+    /// Which condition is on which column of the index, if they are its whole key.
+    key: Option<Vec<usize>>,
+}
+
+/// Memory that point queries use again.
+#[derive(Default)]
+pub struct PointSpace {
+    /// The row found.
+    pub row: Vec<Datum>,
+    tids: Vec<Tid>,
 }
 
 impl PointQuery {
@@ -37,28 +50,68 @@ impl PointQuery {
             return None;
         }
         let natts = columns.iter().map(|c| c + 1).max().unwrap_or(0);
-        Some(PointQuery { stmt: Arc::clone(stmt), columns, natts })
+        let key = scan.keys.whole_key(scan.index.nkeys());
+        Some(PointQuery { stmt: Arc::clone(stmt), columns, natts, key })
     }
 
     fn scan(&self) -> Option<&IndexScanSpec> {
         self.stmt.root.spec.as_index_scan()
     }
 
-    /// Puts the row into `row`, if there is one.
+    /// Puts the row into `space`, if there is one.
     pub fn run(
         &self,
         storage: &Arc<Storage>,
         params: &[Datum],
         snapshot: &Snapshot,
-        row: &mut Vec<Datum>,
+        space: &mut PointSpace,
     ) -> Result<bool> {
-        row.clear();
+        space.row.clear();
+        let Some(scan) = self.scan() else { return Ok(false) };
+        let viewer = Viewer::mvcc(storage, snapshot);
+        let Some(order) = &self.key else { return self.scan_for(storage, params, &viewer, space) };
+        let key = scan.keys.whole_values(order, params);
+        scan.index.am().lookup(storage, &scan.index, &key, &mut space.tids)?;
+        for tid in &space.tids {
+            match self.fetch(scan, *tid, &viewer, &mut space.row)? {
+                Found::Row(_) => return Ok(true),
+                // An index scan marks such entries, so that they are not looked up again.
+                Found::DeadToAll => return self.scan_for(storage, params, &viewer, space),
+                Found::None => {}
+            }
+        }
+        Ok(false)
+    }
+
+    fn scan_for(
+        &self,
+        storage: &Arc<Storage>,
+        params: &[Datum],
+        viewer: &Viewer<'_>,
+        space: &mut PointSpace,
+    ) -> Result<bool> {
         let Some(scan) = self.scan() else { return Ok(false) };
         let keys = scan.keys.eval_simple(params);
         let options = ScanOptions::default();
         let mut entries = scan.index.am().begin_scan(storage, &scan.index, keys, options)?;
-        let viewer = Viewer::mvcc(storage, snapshot);
-        let mut values = [const { Datum::Null }; 16];
+        while let Some(tid) = entries.next(scan.direction)? {
+            match self.fetch(scan, tid, viewer, &mut space.row)? {
+                Found::Row(_) => return Ok(true),
+                Found::DeadToAll => entries.kill(),
+                Found::None => {}
+            }
+        }
+        Ok(false)
+    }
+
+    fn fetch(
+        &self,
+        scan: &IndexScanSpec,
+        tid: Tid,
+        viewer: &Viewer<'_>,
+        row: &mut Vec<Datum>,
+    ) -> Result<Found> {
+        let mut values = [const { Datum::Null }; FEW];
         let mut many;
         let values = match values.get_mut(..self.natts) {
             Some(few) => few,
@@ -67,16 +120,10 @@ impl PointQuery {
                 &mut many[..]
             }
         };
-        while let Some(tid) = entries.next(scan.direction)? {
-            match scan.table.heap().fetch(tid, &viewer, values)? {
-                Found::Row(_) => {
-                    row.extend(self.columns.iter().map(|c| values[*c].clone()));
-                    return Ok(true);
-                }
-                Found::DeadToAll => entries.kill(),
-                Found::None => {}
-            }
+        let found = scan.table.heap().fetch(tid, viewer, values)?;
+        if let Found::Row(_) = found {
+            row.extend(self.columns.iter().map(|c| values[*c].clone()));
         }
-        Ok(false)
+        Ok(found)
     }
 }

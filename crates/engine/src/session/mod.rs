@@ -69,8 +69,7 @@ pub struct Session {
     /// What statements of the simple protocol are without their numbers.
     pub(crate) normalized: HashMap<String, Normal, foldhash::fast::RandomState>,
     pub(crate) random: Cell<[u64; 2]>,
-    /// A row on its way out, kept for its memory.
-    pub(crate) row: Cell<Vec<types::Datum>>,
+    pub(crate) point_space: Cell<executor::PointSpace>,
     /// What the next reply has to wait for.
     pub(crate) gate: Lsn,
     /// Start of the statement, in microseconds since 1970.
@@ -104,7 +103,7 @@ impl Session {
             prepared: HashMap::default(),
             portals: HashMap::default(),
             normalized: HashMap::default(),
-            row: Cell::default(),
+            point_space: Cell::default(),
             random: Cell::new([os::random::u64(), os::random::u64()]),
             gate: Lsn::INVALID,
             statement_micros: os::clock::now_micros(),

@@ -363,21 +363,22 @@ impl Session {
         sink: &mut dyn Sink,
     ) -> Result<Cow<'static, str>> {
         let storage = self.core.database.storage();
-        let mut row = self.row.take();
-        let found = point.run(storage, &portal.params, snapshot, &mut row)?;
+        let mut space = self.point_space.take();
+        let found = point.run(storage, &portal.params, snapshot, &mut space)?;
+        let row = &mut space.row;
         if found {
             match portal.formats.iter().all(|f| *f == ResultFormat::Text) {
-                true => plan.text_rows.row(&row, &env.io(), sink)?,
+                true => plan.text_rows.row(row, &env.io(), sink)?,
                 false => {
                     let analysed = portal.prepared.analysed.lock().clone();
                     let writer = RowWriter::new(&analysed.columns, &portal.formats);
-                    writer.row(&row, &env.io(), sink)?;
+                    writer.row(row, &env.io(), sink)?;
                 }
             }
             portal.position = 1;
         }
         row.clear();
-        self.row.set(row);
+        self.point_space.set(space);
         Ok(Cow::Borrowed(if found { "SELECT 1" } else { "SELECT 0" }))
     }
 

@@ -8,6 +8,7 @@ use access::index::{KeyCmp, ScanKey, ScanValue, Strategy};
 use base::{Error, Oid, Result};
 use catalog::IndexDesc;
 use ir::{Expr, NullTestKind, RowCompareOp};
+use smallvec::SmallVec;
 use types::Datum;
 
 enum Value {
@@ -23,6 +24,19 @@ struct KeyProg {
     strategy: Strategy,
     value: Value,
     cmp: Option<KeyCmp>,
+}
+
+impl KeyProg {
+    /// The value, if it is a constant or a parameter.
+    fn simple(&self, params: &[Datum]) -> Datum {
+        match &self.value {
+            Value::One(Prog { kind: Kind::Const(d), .. }) => d.clone(),
+            Value::One(Prog { kind: Kind::ExternParam(n), .. }) => {
+                params.get(*n as usize - 1).cloned().unwrap_or_default()
+            }
+            _ => Datum::Null,
+        }
+    }
 }
 
 /// The conditions of an index scan.
@@ -66,19 +80,33 @@ impl IndexKeys {
 
     /// The keys with their values, if [`IndexKeys::is_simple`].
     pub fn eval_simple(&self, params: &[Datum]) -> Vec<ScanKey> {
-        let value = |prog: &Prog| match &prog.kind {
-            Kind::Const(d) => d.clone(),
-            Kind::ExternParam(n) => params.get(*n as usize - 1).cloned().unwrap_or_default(),
-            _ => Datum::Null,
-        };
-        let key = |k: &KeyProg| {
-            let value = match &k.value {
-                Value::One(prog) => ScanValue::One(value(prog)),
-                _ => ScanValue::One(Datum::Null),
-            };
-            ScanKey { attr: k.attr, strategy: k.strategy, value, cmp: k.cmp.clone() }
+        let key = |k: &KeyProg| ScanKey {
+            attr: k.attr,
+            strategy: k.strategy,
+            value: ScanValue::One(k.simple(params)),
+            cmp: k.cmp.clone(),
         };
         self.keys.iter().map(key).collect()
+    }
+
+    /// If the keys are one for each of the index's `nkeys` columns, for equality and of the
+    /// column's own type: which, by column.
+    pub fn whole_key(&self, nkeys: usize) -> Option<Vec<usize>> {
+        if self.keys.len() != nkeys {
+            return None;
+        }
+        let of_column = |column: usize| {
+            let plain = |k: &KeyProg| {
+                k.attr as usize == column && k.strategy == Strategy::Eq && k.cmp.is_none()
+            };
+            self.keys.iter().position(plain)
+        };
+        (0..nkeys).map(of_column).collect()
+    }
+
+    /// The values of the keys in the order of [`IndexKeys::whole_key`].
+    pub fn whole_values(&self, order: &[usize], params: &[Datum]) -> SmallVec<[Datum; 4]> {
+        order.iter().map(|i| self.keys[*i].simple(params)).collect()
     }
 
     /// The keys with their values.
