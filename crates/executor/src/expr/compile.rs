@@ -349,7 +349,9 @@ impl<'a> ExprCompiler<'a> {
 
     fn op(&mut self, o: &OpExpr, map: &VarMap) -> Result<Prog> {
         let func = if o.func.is_valid() { o.func } else { self.catalog.operator(o.op)?.function };
-        let mut prog = self.call(func, o.input_collation, o.ret_type, &o.args, map)?;
+        // NULLIF has the type of its argument, but what it calls is an equality.
+        let ret = if o.kind == OpKind::NullIf { oid::BOOL } else { o.ret_type };
+        let mut prog = self.call(func, o.input_collation, ret, &o.args, map)?;
         let Kind::Call(call) = prog.kind else {
             return Err(Error::internal("an operator did not become a call"));
         };

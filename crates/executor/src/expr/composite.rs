@@ -61,6 +61,11 @@ impl Element {
         Element::of_type(c, t.elem)
     }
 
+    /// How elements are held.
+    pub fn elem_phys(&self) -> types::PhysType {
+        self.elem.phys()
+    }
+
     /// The elements of an array, in storage order.
     pub fn elements(&self, array: &Datum) -> Result<Vec<Datum>> {
         ArrayRef::parse(array.as_bytes())?.values(&self.elem)
