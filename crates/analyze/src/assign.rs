@@ -193,7 +193,7 @@ impl Analyzer<'_> {
     ) -> Result<Expr> {
         let (container, container_mod) = base_type_mod(self.catalog(), ty, typmod)?;
         let desc = self.type_desc(container)?;
-        if !desc.subscript.is_valid() || container == oids::JSONB {
+        if !desc.subscript.is_valid() {
             return Err(err!(
                 DATATYPE_MISMATCH,
                 "cannot subscript type {} because it does not support subscripting",
@@ -201,7 +201,7 @@ impl Analyzer<'_> {
             ));
         }
         let slice = subscripts.iter().any(|s| matches!(s, Indirection::Slice(..)));
-        let wanted = if slice { container } else { desc.elem };
+        let wanted = if slice || container == oids::JSONB { container } else { desc.elem };
         let value = if rest.is_empty() {
             self.assign_leaf(name, true, wanted, container_mod, expr, at)?
         } else {

@@ -858,7 +858,7 @@ impl Analyzer<'_> {
             .at(at));
         }
         if base == oids::JSONB {
-            return Err(Error::unsupported("subscripting of jsonb").at(at));
+            return self.subscript_jsonb(container, steps, assign);
         }
         let container = if base != declared {
             crate::coerce::relabel(container, base, typmod, CoercionForm::ImplicitCast, None)
@@ -904,6 +904,79 @@ impl Analyzer<'_> {
             container: Box::new(container),
             assign: assign.map(Box::new),
         })))
+    }
+
+    /// Subscripts of jsonb are integers or texts.
+    fn subscript_jsonb(
+        &mut self,
+        container: Expr,
+        steps: &[&ast::Indirection],
+        assign: Option<Expr>,
+    ) -> Result<Expr> {
+        let mut upper = Vec::new();
+        for step in steps {
+            match step {
+                ast::Indirection::Slice(l, u) => {
+                    let at = [l.as_ref(), u.as_ref()].into_iter().flatten().next();
+                    let at = match at {
+                        Some(e) => self.transform(e)?.location(),
+                        None => None,
+                    };
+                    return Err(
+                        err!(DATATYPE_MISMATCH, "jsonb subscript does not support slices").at(at)
+                    );
+                }
+                ast::Indirection::Index(i) => upper.push(Some(self.jsonb_key(i)?)),
+                _ => {}
+            }
+        }
+        Ok(Expr::Subscript(Box::new(SubscriptRef {
+            container_type: oids::JSONB,
+            element_type: oids::JSONB,
+            result_type: oids::JSONB,
+            typmod: -1,
+            collation: Oid::INVALID,
+            upper,
+            lower: Vec::new(),
+            container: Box::new(container),
+            assign: assign.map(Box::new),
+        })))
+    }
+
+    fn jsonb_key(&mut self, e: &ast::Expr) -> Result<Expr> {
+        let made = self.transform(e)?;
+        let (at, ty) = (made.location(), made.ty());
+        let (form, cx) = (CoercionForm::ImplicitCast, CastContext::Implicit);
+        let mut target = oids::TEXT;
+        if ty != oids::UNKNOWN {
+            let int = self.can_coerce(&[ty], &[oids::INT4], cx)?;
+            let text = self.can_coerce(&[ty], &[oids::TEXT], cx)?;
+            if int && text {
+                return Err(err!(
+                    DATATYPE_MISMATCH,
+                    "subscript type {} is not supported",
+                    self.type_shown(ty)
+                )
+                .hint("jsonb subscript must be coercible to only one type, integer or text.")
+                .at(at));
+            }
+            if !int && !text {
+                return Err(err!(
+                    DATATYPE_MISMATCH,
+                    "subscript type {} is not supported",
+                    self.type_shown(ty)
+                )
+                .hint("jsonb subscript must be coercible to either integer or text.")
+                .at(at));
+            }
+            if int {
+                target = oids::INT4;
+            }
+        }
+        match self.coerce_to_target(made, target, -1, cx, form, None)? {
+            Some(made) => Ok(made),
+            None => Err(err!(DATATYPE_MISMATCH, "jsonb subscript must have text type").at(at)),
+        }
     }
 
     fn bound(&mut self, e: Option<&ast::Expr>) -> Result<Option<Expr>> {

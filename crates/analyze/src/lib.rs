@@ -28,6 +28,7 @@ mod params;
 mod record;
 mod recursion;
 mod rewrite;
+mod rewrite_view;
 mod row;
 mod select;
 mod setop;

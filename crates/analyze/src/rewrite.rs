@@ -34,9 +34,10 @@ fn rewrite_query(env: &Env, query: &mut Query, depth: u32) -> Result<()> {
     }
     for i in 0..query.rtable.len() {
         let is_target = i as u32 + 1 == query.result_relation;
+        let in_from = query.rtable[i].in_from;
         match &mut query.rtable[i].kind {
             RteKind::Subquery { query: inner, .. } => rewrite_query(env, inner, depth)?,
-            RteKind::Relation { relid, relkind: 'v', .. } if !is_target => {
+            RteKind::Relation { relid, relkind: 'v', .. } if !is_target && in_from => {
                 let relid = *relid;
                 expand_view(env, query, i, relid, depth)?;
             }
@@ -105,7 +106,7 @@ fn expand_virtual(env: &Env, query: &mut Query) -> Result<()> {
 }
 
 /// The query of a view.
-fn view_query(env: &Env, view: &RelationDesc) -> Result<Query> {
+pub(crate) fn view_query(env: &Env, view: &RelationDesc) -> Result<Query> {
     let Some(text) = view.view_query() else {
         return Err(Error::internal(format!("view \"{}\" has no query", view.name)));
     };
@@ -190,9 +191,6 @@ fn rewrite_target(env: &Env, query: &mut Query) -> Result<()> {
         return Err(Error::internal("the target is not a relation"));
     };
     let rel = env.catalog.relation(relid)?;
-    if rel.kind == RelKind::View {
-        return Err(Error::unsupported("modifying a view"));
-    }
     if rel.rules.iter().any(|r| r.event != b'1' && r.enabled != b'D') {
         return Err(Error::unsupported("rules on tables"));
     }
@@ -224,6 +222,11 @@ fn rewrite_target(env: &Env, query: &mut Query) -> Result<()> {
             query.merge_actions = actions;
         }
         _ => {}
+    }
+    if rel.kind == RelKind::View {
+        base::stack::check()?;
+        crate::rewrite_view::rewrite_target_view(env, query, &rel)?;
+        return rewrite_target(env, query);
     }
     Ok(())
 }
@@ -329,6 +332,8 @@ fn fill_insert(
             // A column that nothing is said of, without default, is simply null.
             let expr = match (&given, default_of(env, rel, number)?) {
                 (_, Some(e)) => e,
+                // The table below may have a default.
+                (Some(_), None) if rel.kind == RelKind::View => continue,
                 (Some(_), None) => default_or_null(env, rel, number)?,
                 (None, None) => continue,
             };
@@ -447,6 +452,9 @@ fn rewrite_values(env: &Env, query: &mut Query, rel: &Arc<RelationDesc>) -> Resu
             if !only {
                 continue;
             }
+        }
+        if rel.kind == RelKind::View && default_of(env, rel, number)?.is_none() {
+            continue;
         }
         let value = default_or_null(env, rel, number)?;
         for list in lists {

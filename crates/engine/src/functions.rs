@@ -9,6 +9,8 @@ use types::Datum;
 pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<Result<Datum>> {
     crate::sql_function::call(env, call, args)
         .or_else(|| crate::sequence_fn::call(env, call, args))
+        .or_else(|| crate::advisory_fn::call(env, call, args))
+        .or_else(|| crate::notify_fn::call(env, call, args))
         .or_else(|| sysfn::call(env, call, args))
 }
 
@@ -18,5 +20,8 @@ pub fn rows(
     call: &CallInfo,
     args: &[Datum],
 ) -> Option<Result<Vec<Vec<Datum>>>> {
-    crate::sql_function::rows(env, call, args).or_else(|| sysfn::rows(env, call, args))
+    crate::sql_function::rows(env, call, args)
+        .or_else(|| crate::sequence_fn::rows(env, call, args))
+        .or_else(|| crate::notify_fn::rows(env, call, args))
+        .or_else(|| sysfn::rows(env, call, args))
 }

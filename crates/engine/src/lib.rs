@@ -7,6 +7,7 @@
 //! It must never know the wire protocol.
 
 pub mod activity;
+mod advisory_fn;
 mod analysis;
 mod autovacuum;
 mod command;
@@ -16,6 +17,8 @@ mod database;
 pub mod ddl;
 mod describe;
 mod functions;
+pub mod notify;
+mod notify_fn;
 mod ri;
 pub mod rows;
 mod sequence_fn;

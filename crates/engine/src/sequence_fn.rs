@@ -48,6 +48,20 @@ fn open(env: &StatementEnv<'_>, oid: Oid, mode: u8) -> Result<(Arc<RelationDesc>
     Ok((rel, files))
 }
 
+/// Fails unless the user has one of these rights on the sequence.
+fn check_right(env: &StatementEnv<'_>, rel: &RelationDesc, letters: &[u8]) -> Result<()> {
+    if has_right(env, rel, letters)? {
+        return Ok(());
+    }
+    Err(crate::ddl::grant::permission_denied("sequence", &rel.name))
+}
+
+fn has_right(env: &StatementEnv<'_>, rel: &RelationDesc, letters: &[u8]) -> Result<bool> {
+    let user = env.core.users().current;
+    let rights = crate::session::permission::relation_rights(rel);
+    Ok(rights.of(&env.view, user, catalog::privilege::bits(letters))? != 0)
+}
+
 /// Fails if the transaction must not change the sequence.
 fn check_writable(env: &StatementEnv<'_>, rel: &RelationDesc, what: &str) -> Result<()> {
     let read_only = env.core.settings.lock().bool("transaction_read_only");
@@ -80,10 +94,13 @@ fn next_value(env: &StatementEnv<'_>, oid: Oid) -> Result<i64> {
             c.last += c.increment;
             let value = c.last;
             all.1 = Some(oid);
+            drop(all);
+            check_right(env, &*env.view.relation(oid)?, b"Uw")?;
             return Ok(value);
         }
     }
     let (rel, files) = open(env, oid, 3)?;
+    check_right(env, &rel, b"Uw")?;
     check_writable(env, &rel, "nextval()")?;
     let seq = env.view.sequence(oid)?;
     let taken = files.next(&options(&seq), &rel.name)?;
@@ -105,6 +122,7 @@ fn next_value(env: &StatementEnv<'_>, oid: Oid) -> Result<i64> {
 
 fn current_value(env: &StatementEnv<'_>, oid: Oid) -> Result<i64> {
     let (rel, _) = open(env, oid, 1)?;
+    check_right(env, &rel, b"rU")?;
     match env.core.sequences.lock().0.get(&oid) {
         Some(c) => Ok(c.last),
         None => bail!(
@@ -123,14 +141,14 @@ fn last_value(env: &StatementEnv<'_>) -> Result<i64> {
     let oid = all.1.ok_or_else(undefined)?;
     let found = all.0.get(&oid).map(|c| c.last);
     drop(all);
-    if env.view.find_relation(oid)?.is_none() {
-        return Err(undefined());
-    }
+    let Some(rel) = env.view.find_relation(oid)? else { return Err(undefined()) };
+    check_right(env, &rel, b"rU")?;
     found.ok_or_else(undefined)
 }
 
 fn set_value(env: &StatementEnv<'_>, oid: Oid, value: i64, called: bool) -> Result<Datum> {
     let (rel, files) = open(env, oid, 3)?;
+    check_right(env, &rel, b"w")?;
     check_writable(env, &rel, "setval()")?;
     let seq = env.view.sequence(oid)?;
     if value < seq.min || value > seq.max {
@@ -161,7 +179,51 @@ fn set_value(env: &StatementEnv<'_>, oid: Oid, value: i64, called: bool) -> Resu
 
 /// `pg_sequence_last_value`: NULL for one that was not used.
 fn last_of(env: &StatementEnv<'_>, oid: Oid) -> Result<Datum> {
-    let (_, files) = open(env, oid, 1)?;
+    let (rel, files) = open(env, oid, 1)?;
+    if !has_right(env, &rel, b"rU")? {
+        return Ok(Datum::Null);
+    }
     let row = files.read()?;
     Ok(if row.is_called { Datum::I64(row.last_value) } else { Datum::Null })
+}
+
+/// `pg_sequence_parameters` and `pg_get_sequence_data`: one row.
+pub fn rows(
+    env: &StatementEnv<'_>,
+    call: &CallInfo,
+    args: &[Datum],
+) -> Option<Result<Vec<Vec<Datum>>>> {
+    let oid = match args.first() {
+        Some(Datum::U32(n)) => Oid(*n),
+        _ => return None,
+    };
+    match call.fn_oid.0 {
+        3078 => Some(parameters(env, oid)),
+        6427 => Some(data(env, oid)),
+        _ => None,
+    }
+}
+
+fn parameters(env: &StatementEnv<'_>, oid: Oid) -> Result<Vec<Vec<Datum>>> {
+    let rel = env.view.relation(oid)?;
+    check_right(env, &rel, b"rwU")?;
+    let seq = env.view.sequence(oid)?;
+    Ok(vec![vec![
+        Datum::I64(seq.start),
+        Datum::I64(seq.min),
+        Datum::I64(seq.max),
+        Datum::I64(seq.increment),
+        Datum::Bool(seq.cycle),
+        Datum::I64(seq.cache),
+        Datum::U32(seq.type_oid.0),
+    ]])
+}
+
+fn data(env: &StatementEnv<'_>, oid: Oid) -> Result<Vec<Vec<Datum>>> {
+    let (rel, files) = open(env, oid, 1)?;
+    if !has_right(env, &rel, b"r")? {
+        return Ok(vec![vec![Datum::Null, Datum::Null]]);
+    }
+    let row = files.read()?;
+    Ok(vec![vec![Datum::I64(row.last_value), Datum::Bool(row.is_called)]])
 }

@@ -43,6 +43,10 @@ pub trait Backend: Send + Sync {
     fn flush(&self, lsn: Lsn) -> Result<()>;
     /// Who is told of flushes.
     fn on_flush(&self, told: Arc<dyn Fn(Lsn) + Send + Sync>);
+    /// Who is told that idle sessions may have messages.
+    fn on_message(&self, told: Arc<dyn Fn() + Send + Sync>) {
+        let _ = told;
+    }
     /// New values from the configuration files.
     fn reload(&self, settings: engine::settings::Defaults);
     /// Ends all work; with a checkpoint unless `immediate`.
@@ -104,6 +108,14 @@ pub trait BackendSession: Send {
     /// Milliseconds that the session may be idle now; 0 is for ever. In a transaction block, the
     /// second value is true.
     fn idle_timeout(&self) -> (u64, bool);
+    /// True if messages of other sessions wait to be told.
+    fn has_messages(&self) -> bool {
+        false
+    }
+    /// Tells messages of other sessions.
+    fn deliver(&mut self, sink: &mut dyn Sink) {
+        let _ = sink;
+    }
     /// Nothing was received for that long, or the server goes down: the error to end with.
     fn idle(&mut self, sink: &mut dyn Sink) -> Result<()>;
 }

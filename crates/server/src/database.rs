@@ -93,6 +93,10 @@ impl Backend for Engine {
         self.database.wal().on_flush(Arc::new(Told(told)));
     }
 
+    fn on_message(&self, told: Arc<dyn Fn() + Send + Sync>) {
+        self.database.set_waker(told);
+    }
+
     fn reload(&self, settings: Defaults) {
         self.database.set_defaults(settings);
     }
@@ -182,6 +186,14 @@ impl BackendSession for EngineSession {
     fn idle_timeout(&self) -> (u64, bool) {
         let in_block = self.0.status().as_u8() != b'I';
         (self.0.idle_timeout_ms(), in_block)
+    }
+
+    fn has_messages(&self) -> bool {
+        self.0.has_messages()
+    }
+
+    fn deliver(&mut self, sink: &mut dyn Sink) {
+        self.0.deliver(sink);
     }
 
     fn idle(&mut self, _sink: &mut dyn Sink) -> Result<()> {

@@ -65,6 +65,10 @@ impl Serving {
                 reactor.flushed(upto);
             }
         }));
+        let told: Vec<_> = all.iter().map(Arc::downgrade).collect();
+        shared.backend.on_message(Arc::new(move || {
+            told.iter().filter_map(|r| r.upgrade()).for_each(|r| r.tick_now());
+        }));
         let acceptor = Acceptor::new(listeners, shared.clone(), all.clone()).map_err(system)?;
         for reactor in &all {
             crew.assign(reactor.clone());

@@ -55,6 +55,7 @@ pub struct Database {
     pub(crate) checkpoints: checkpoint::Checkpoints,
     pub(crate) changes: crate::autovacuum::AllChanges,
     pub(crate) doors: folders::Doors,
+    pub(crate) switchboard: crate::notify::Switchboard,
     logger: RwLock<Option<Logger>>,
     /// When it was started, in microseconds since 1970.
     pub start_micros: i64,
@@ -133,6 +134,7 @@ impl Database {
             checkpoints: checkpoint::Checkpoints::default(),
             changes: Default::default(),
             doors: Default::default(),
+            switchboard: Default::default(),
             logger: RwLock::new(None),
             start_micros: os::clock::now_micros(),
         });
@@ -231,6 +233,11 @@ impl Database {
         if let Some(logger) = &*self.logger.read() {
             logger(message);
         }
+    }
+
+    /// Sets who is told that idle sessions have got messages.
+    pub fn set_waker(&self, waker: crate::notify::Waker) {
+        self.switchboard.set_waker(waker);
     }
 
     /// Sets who writes the server's log.

@@ -74,11 +74,16 @@ pub const SYSTEM_COLUMNS: [(&str, i16, Oid, i16, u8); 6] = [
 impl Ddl<'_> {
     /// Refuses types that no column can have, and too many or doubled columns.
     pub fn check_columns(&self, columns: &[NewColumn]) -> Result<()> {
+        self.check_column_list(columns, true)
+    }
+
+    /// As [`Ddl::check_columns`]; what has no system columns may use their names.
+    pub fn check_column_list(&self, columns: &[NewColumn], system: bool) -> Result<()> {
         if columns.len() > 1600 {
             bail!(TOO_MANY_COLUMNS, "tables can have at most 1600 columns");
         }
         for (i, c) in columns.iter().enumerate() {
-            if SYSTEM_COLUMNS.iter().any(|s| s.0 == c.name) {
+            if system && SYSTEM_COLUMNS.iter().any(|s| s.0 == c.name) {
                 bail!(
                     DUPLICATE_COLUMN,
                     "column name \"{}\" conflicts with a system column name",

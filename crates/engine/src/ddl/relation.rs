@@ -49,7 +49,8 @@ impl Ddl<'_> {
         let columns_checked =
             !matches!(new.kind, RelKind::Index | RelKind::PartitionedIndex | RelKind::Toast);
         if columns_checked {
-            self.check_columns(new.columns)?;
+            let any_name = matches!(new.kind, RelKind::View | RelKind::Composite);
+            self.check_column_list(new.columns, !any_name)?;
         }
         if self.view.relation_oid_in(new.namespace, new.name)?.is_some() {
             bail!(DUPLICATE_TABLE, "relation \"{}\" already exists", new.name);

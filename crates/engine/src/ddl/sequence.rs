@@ -191,6 +191,18 @@ impl Ddl<'_> {
     pub fn own_sequence(&self, sequence: Oid, owner: &ast::Name) -> Result<()> {
         let own = ObjectAddress::relation(sequence);
         for d in depend::dependencies_of(self.rows, own)? {
+            if d.kind == DependKind::Internal && d.referenced.class == oids::PG_CLASS {
+                let table = self.view.relation(d.referenced.object)?;
+                let sequence = self.view.relation(sequence)?;
+                return Err(err!(
+                    FEATURE_NOT_SUPPORTED,
+                    "cannot change ownership of identity sequence"
+                )
+                .detail(format!(
+                    "Sequence \"{}\" is linked to table \"{}\".",
+                    sequence.name, table.name
+                )));
+            }
             if d.kind == DependKind::Auto && d.referenced.class == oids::PG_CLASS {
                 depend::forget_one(self.rows, own, d.referenced)?;
             }
@@ -205,6 +217,17 @@ impl Ddl<'_> {
         let n = owner.parts.len();
         let schema = if n >= 3 { Some(owner.parts[n - 3].as_str()) } else { None };
         let table = self.view.require_relation(schema, &owner.parts[n - 2])?;
+        if !matches!(
+            table.kind,
+            RelKind::Table | RelKind::Foreign | RelKind::View | RelKind::Partitioned
+        ) {
+            return Err(err!(
+                WRONG_OBJECT_TYPE,
+                "sequence cannot be owned by relation \"{}\"",
+                table.name
+            )
+            .detail(super::alter::not_supported(table.kind)));
+        }
         let seq = self.view.relation(sequence)?;
         if seq.owner != table.owner {
             bail!(
@@ -306,10 +329,12 @@ impl Ddl<'_> {
                 let has_max = all.iter().any(|o| matches!(o.kind, SeqOptionKind::MaxValue(_)));
                 let has_min = all.iter().any(|o| matches!(o.kind, SeqOptionKind::MinValue(_)));
                 if !has_max && old.max == old_max {
-                    all.push(reset(SeqOptionKind::MaxValue(None)));
+                    let max = type_bounds(t).map(|b| b.1.to_string());
+                    all.push(reset(SeqOptionKind::MaxValue(max)));
                 }
                 if !has_min && old.min == old_min {
-                    all.push(reset(SeqOptionKind::MinValue(None)));
+                    let min = type_bounds(t).map(|b| b.0.to_string());
+                    all.push(reset(SeqOptionKind::MinValue(min)));
                 }
             }
         }

@@ -228,12 +228,38 @@ impl Session {
         }
         let pool = &self.core.database.storage().pool;
         let files = &self.core.files;
+        let board = &self.core.database.switchboard;
+        let pending = self.core.listening.lock().is_pending();
+        let notes = match pending {
+            true => {
+                let listening = self.core.listening.lock();
+                listening.prepare(board, self.core.state.oid);
+                listening.notes()
+            }
+            false => Vec::new(),
+        };
+        let publishing = (!notes.is_empty()).then(|| board.publish());
         let committed = txn.commit(data, &mut |_| {
             for cache in &concerned {
                 cache.end();
             }
             files.lock().committed(pool)
         });
+        let sent = match (&publishing, &committed) {
+            (Some(publishing), Ok(lsn)) => publishing.send(self.core.state.oid, &notes, *lsn),
+            _ => false,
+        };
+        drop(publishing);
+        if sent {
+            board.wake();
+        }
+        if pending {
+            let mut listening = self.core.listening.lock();
+            match &committed {
+                Ok(_) => listening.committed(board, self.core.state.oid),
+                Err(_) => listening.aborted(board, self.core.state.oid),
+            }
+        }
         self.core.files.lock().open_doors();
         let core = &self.core;
         core.changes.hand_on(core.state.oid, &core.database.changes, self.statement_micros);
@@ -270,6 +296,8 @@ impl Session {
     fn abort_work(&mut self) -> Result<()> {
         let Some(txn) = self.core.txn_if_any() else { return Ok(()) };
         let result = txn.abort();
+        let board = &self.core.database.switchboard;
+        self.core.listening.lock().aborted(board, self.core.state.oid);
         self.core.foreign_keys.clear();
         let pool = &self.core.database.storage().pool;
         let files = self.core.files.lock().aborted(pool);
@@ -472,19 +500,24 @@ impl Session {
         for portal in self.portals.values_mut() {
             portal.level = portal.level.min(at);
         }
+        self.core.listening.lock().released_to(at);
         Ok(())
     }
 
     fn rollback_to(&mut self, name: &str) -> Result<()> {
         let at = self.find_savepoint(name)?;
         let txn = self.core.txn()?;
+        self.core.listening.lock().rolled_back_to(at);
+        // What its cursors read goes away with the subtransaction.
+        if !self.portals.is_empty() {
+            self.portals.retain(|_, p| p.level <= at || p.is_held());
+            self.show_cursors();
+        }
         while self.block.savepoints.len() > at {
             self.abort_sub(&txn)?;
             self.block.savepoints.pop();
         }
         self.block.failed = false;
-        self.portals.retain(|_, p| p.level <= at || p.is_held());
-        self.show_cursors();
         self.savepoint(name)
     }
 }

@@ -76,6 +76,8 @@ pub struct SessionCore {
     pub prepared: Mutex<HashMap<String, Arc<super::Prepared>>>,
     /// Cursors, as `pg_cursors` shows them.
     pub cursors: Mutex<Vec<crate::sysfn::CursorInfo>>,
+    /// Channels listened to and messages to be sent.
+    pub listening: Mutex<crate::notify::Listening>,
     /// Foreign keys to be looked at.
     pub foreign_keys: crate::ri::ForeignKeys,
     /// Temporary tables that are emptied (`false`) or dropped (`true`) at commit.
@@ -123,6 +125,7 @@ impl SessionCore {
             sequences: Mutex::default(),
             changes: Default::default(),
             prepared: Mutex::default(),
+            listening: Mutex::default(),
             cursors: Mutex::default(),
             foreign_keys: Default::default(),
             txn: Mutex::new(None),

@@ -272,6 +272,7 @@ impl Session {
             self.portals.remove("");
         }
         self.tell(sink);
+        self.deliver(sink);
         self.show_state(None);
         result.map(|()| self.status())
     }

@@ -208,6 +208,25 @@ impl Session {
         if gate.is_valid() { self.core.database.wal().flush(gate) } else { Ok(()) }
     }
 
+    /// Tells the sink of messages that have come, if the session is between transactions.
+    pub fn deliver(&mut self, sink: &mut dyn Sink) {
+        if !self.has_messages() {
+            return;
+        }
+        let mailbox = self.core.listening.lock().mailbox.clone();
+        for (lsn, note) in mailbox.take() {
+            self.gate = self.gate.max(lsn);
+            sink.notification(note.pid, &note.channel, &note.payload);
+        }
+    }
+
+    /// True if messages can be delivered now.
+    pub fn has_messages(&self) -> bool {
+        self.core.txn_if_any().is_none()
+            && self.status() == TransactionStatus::Idle
+            && !self.core.listening.lock().mailbox.is_empty()
+    }
+
     /// Tells the sink of notices and changed settings.
     pub(crate) fn tell(&mut self, sink: &mut dyn Sink) {
         let notices = self.core.take_notices();
@@ -296,6 +315,7 @@ impl Drop for Session {
         }
         let core = &self.core;
         core.changes.hand_on(core.state.oid, &core.database.changes, i64::MAX);
+        core.listening.lock().forget(&core.database.switchboard, core.state.oid);
         core.backend.unlock_all_advisory();
     }
 }

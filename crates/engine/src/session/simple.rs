@@ -26,6 +26,7 @@ impl Session {
             self.locate(e, text)
         });
         self.tell(sink);
+        self.deliver(sink);
         self.show_state(None);
         result
     }

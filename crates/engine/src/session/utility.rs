@@ -88,8 +88,21 @@ impl Session {
             Stmt::Lock(l) => self.lock_stmt(l)?,
             Stmt::Deallocate(name) => self.deallocate(name.as_deref())?,
             Stmt::Discard(target) => self.discard(*target)?,
-            Stmt::Listen(_) => "LISTEN",
-            Stmt::Unlisten(_) => "UNLISTEN",
+            Stmt::Listen(channel) => {
+                let level = self.savepoint_level();
+                self.core.listening.lock().listen(level, channel);
+                "LISTEN"
+            }
+            Stmt::Unlisten(channel) => {
+                let level = self.savepoint_level();
+                self.core.listening.lock().unlisten(level, channel.as_deref());
+                "UNLISTEN"
+            }
+            Stmt::Notify(n) => {
+                let payload = n.payload.as_deref().unwrap_or("");
+                crate::notify_fn::notify(&self.core, &n.channel, payload)?;
+                "NOTIFY"
+            }
             Stmt::Close(name) => self.close_cursor(name.as_deref())?,
             Stmt::SetConstraints(s) => self.set_constraints(s)?,
             Stmt::CreateTableAs(c) => return self.create_table_as(c, params, text),
@@ -263,6 +276,8 @@ impl Session {
                 self.core.prepared.lock().clear();
                 self.core.settings.lock().reset_all();
                 self.core.backend.unlock_all_advisory();
+                let board = &self.core.database.switchboard;
+                self.core.listening.lock().forget(board, self.core.state.oid);
                 *self.core.sequences.lock() = Default::default();
                 self.drop_temporary()?;
                 Ok("DISCARD ALL")

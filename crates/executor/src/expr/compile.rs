@@ -19,6 +19,8 @@ pub(crate) struct VarSpace {
     pub varno: u32,
     pub returning: ir::ReturningKind,
     pub columns: SpaceColumns,
+    /// Types of the columns that a whole row has, where no composite type says them.
+    pub types: Option<Vec<Oid>>,
 }
 
 #[derive(Clone, Debug)]
@@ -46,10 +48,30 @@ impl VarMap {
         VarMap::outer(outer).and(ir::INNER_VAR, outer, inner)
     }
 
+    /// With an entry that is the output of a plan, of which junk is no part of a whole row.
+    pub fn output_of(varno: u32, target: &[ir::TargetEntry]) -> VarMap {
+        let types = target.iter().filter(|t| !t.junk).map(|t| t.expr.ty()).collect();
+        VarMap::default().and(varno, 0, target.len()).with_types(types)
+    }
+
+    /// The types of the entry added last.
+    pub fn with_types(mut self, types: Vec<Oid>) -> VarMap {
+        if let Some(last) = self.spaces.last_mut() {
+            last.types = Some(types);
+        }
+        self
+    }
+
+    /// Types of a whole row of an entry.
+    fn row_types(&self, varno: u32) -> Option<&[Oid]> {
+        self.spaces.iter().find(|s| s.varno == varno)?.types.as_deref()
+    }
+
     /// With a further entry whose columns lie one after another.
     pub fn and(mut self, varno: u32, first: usize, count: usize) -> VarMap {
         let columns = SpaceColumns::Dense { first, count };
-        self.spaces.push(VarSpace { varno, returning: ir::ReturningKind::Default, columns });
+        let returning = ir::ReturningKind::Default;
+        self.spaces.push(VarSpace { varno, returning, columns, types: None });
         self
     }
 
@@ -319,7 +341,7 @@ impl<'a> ExprCompiler<'a> {
             && let Some(columns) = map.whole_row(v.varno, v.returning)
             && map.find(v.varno, 0, v.returning).is_none()
         {
-            return composite::whole_row(self, v.ty, &columns);
+            return composite::whole_row(self, v.ty, &columns, map.row_types(v.varno));
         }
         match map.find(v.varno, v.attno, v.returning) {
             Some(column) => Ok(Prog::column(column, v.ty, self.phys(v.ty)?)),
@@ -349,7 +371,9 @@ impl<'a> ExprCompiler<'a> {
 
     fn op(&mut self, o: &OpExpr, map: &VarMap) -> Result<Prog> {
         let func = if o.func.is_valid() { o.func } else { self.catalog.operator(o.op)?.function };
-        let mut prog = self.call(func, o.input_collation, o.ret_type, &o.args, map)?;
+        // NULLIF has the type of its argument, but what it calls is an equality.
+        let ret = if o.kind == OpKind::NullIf { oid::BOOL } else { o.ret_type };
+        let mut prog = self.call(func, o.input_collation, ret, &o.args, map)?;
         let Kind::Call(call) = prog.kind else {
             return Err(Error::internal("an operator did not become a call"));
         };

@@ -61,6 +61,11 @@ impl Element {
         Element::of_type(c, t.elem)
     }
 
+    /// How elements are held.
+    pub fn elem_phys(&self) -> types::PhysType {
+        self.elem.phys()
+    }
+
     /// The elements of an array, in storage order.
     pub fn elements(&self, array: &Datum) -> Result<Vec<Datum>> {
         ArrayRef::parse(array.as_bytes())?.values(&self.elem)
@@ -282,10 +287,20 @@ impl RowCompareProg {
 }
 
 /// A whole row of these columns.
-pub(crate) fn whole_row(c: &mut ExprCompiler, ty: Oid, columns: &[(i16, usize)]) -> Result<Prog> {
-    let types = field_types(c, ty)?;
+pub(crate) fn whole_row(
+    c: &mut ExprCompiler,
+    ty: Oid,
+    columns: &[(i16, usize)],
+    known: Option<&[Oid]>,
+) -> Result<Prog> {
+    let mut types = field_types(c, ty)?;
+    let mut count = columns.len();
+    if let (true, Some(known)) = (types.is_empty(), known) {
+        types = known.to_vec();
+        count = count.min(types.len());
+    }
     let mut args = Vec::new();
-    for (attno, column) in columns {
+    for (attno, column) in &columns[..count] {
         let field = types.get(*attno as usize - 1).copied().unwrap_or(oid::TEXT);
         args.push(Prog::column(*column, field, c.phys(field)?));
     }

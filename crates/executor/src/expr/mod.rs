@@ -14,6 +14,7 @@ pub(crate) mod compare;
 pub(crate) mod compile;
 pub(crate) mod composite;
 pub(crate) mod func;
+pub(crate) mod jsonb_path;
 pub(crate) mod qual;
 pub(crate) mod row;
 pub(crate) mod subscript;

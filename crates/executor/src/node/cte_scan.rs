@@ -35,8 +35,8 @@ pub(crate) fn compile(
     plan: &Plan,
     scan: &ir::CteScan,
 ) -> Result<Arc<dyn NodeSpec>> {
-    let columns = c.stmt.subplans[scan.subplan as usize].target.len();
-    let output = c.output(plan, &VarMap::default().and(scan.scanrel, 0, columns))?;
+    let target = &c.stmt.subplans[scan.subplan as usize].target;
+    let output = c.output(plan, &VarMap::output_of(scan.scanrel, target))?;
     Ok(Arc::new(CteSpec { subplan: scan.subplan as usize, output }))
 }
 

@@ -53,7 +53,7 @@ pub(crate) fn compile(
     scan: &ir::FunctionScan,
 ) -> Result<Arc<dyn NodeSpec>> {
     let none = VarMap::default();
-    let (mut items, mut all) = (Vec::new(), Vec::new());
+    let (mut items, mut all, mut row) = (Vec::new(), Vec::new(), Vec::new());
     for f in &scan.functions {
         let is_set = matches!(&f.expr, Expr::Func(x) if x.ret_set);
         let mut source = match is_set {
@@ -79,12 +79,15 @@ pub(crate) fn compile(
         }
         let expand = f.column_count > 1 || is_row(c, f.expr.ty())?;
         all.extend(&phys);
+        row.extend(&types);
         items.push(Item { source, phys, types, expand });
     }
     if scan.ordinality {
         all.push(PhysType::I64);
+        row.push(types::oid::INT8);
     }
-    let output = c.output(plan, &VarMap::default().and(scan.scanrel, 0, all.len()))?;
+    let output =
+        c.output(plan, &VarMap::default().and(scan.scanrel, 0, all.len()).with_types(row))?;
     Ok(Arc::new(FunctionSpec { items, ordinality: scan.ordinality, phys: all, output }))
 }
 

@@ -61,6 +61,7 @@ pub(crate) fn compile(
         varno: scan.scanrel,
         returning: ir::ReturningKind::Default,
         columns: SpaceColumns::Map(vec![(TABLE_OID, count)]),
+        types: None,
     });
     let output = c.output(plan, &map)?;
     let mut from_table = None;

@@ -172,11 +172,12 @@ pub(crate) fn compile_scan(
     plan: &Plan,
     scan: &ir::WorkTableScan,
 ) -> Result<Arc<dyn NodeSpec>> {
-    let columns = match &c.stmt.rtable[scan.scanrel as usize - 1].kind {
-        ir::RteKind::Cte { types, .. } => types.len(),
-        _ => plan.target.len(),
+    let types = match &c.stmt.rtable[scan.scanrel as usize - 1].kind {
+        ir::RteKind::Cte { types, .. } => types.clone(),
+        _ => plan.target.iter().map(|t| t.expr.ty()).collect(),
     };
-    let output = c.output(plan, &VarMap::default().and(scan.scanrel, 0, columns))?;
+    let map = VarMap::default().and(scan.scanrel, 0, types.len()).with_types(types);
+    let output = c.output(plan, &map)?;
     Ok(Arc::new(WorkSpec { param: scan.param, output }))
 }
 

@@ -122,6 +122,7 @@ impl TableScan {
             varno: rti,
             returning: ir::ReturningKind::Default,
             columns: SpaceColumns::Map(places),
+            types: None,
         });
         let output = c.output(plan, &map)?;
         let recheck = c.ec.qual(guaranteed, &map)?;

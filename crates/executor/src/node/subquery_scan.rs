@@ -28,7 +28,7 @@ pub(crate) fn compile(
     scan: &ir::SubqueryScan,
 ) -> Result<Arc<dyn NodeSpec>> {
     let child = c.node(&scan.subplan)?;
-    let map = VarMap::default().and(scan.scanrel, 0, child.phys.len());
+    let map = VarMap::output_of(scan.scanrel, &scan.subplan.target);
     let output = c.output(plan, &map)?;
     Ok(Arc::new(FilterSpec { child, output }))
 }

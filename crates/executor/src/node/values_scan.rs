@@ -32,9 +32,10 @@ pub(crate) fn compile(
     for list in &scan.lists {
         rows.push(c.ec.list(list, &VarMap::default())?);
     }
+    let types = scan.lists.first().map(|l| l.iter().map(|e| e.ty()).collect()).unwrap_or_default();
     let phys: Vec<PhysType> =
         rows.first().map(|r| r.iter().map(|p| p.phys).collect()).unwrap_or_default();
-    let map = VarMap::default().and(scan.scanrel, 0, phys.len());
+    let map = VarMap::default().and(scan.scanrel, 0, phys.len()).with_types(types);
     let output = c.output(plan, &map)?;
     Ok(Arc::new(ValuesSpec { rows, phys, output }))
 }

@@ -23,8 +23,12 @@ impl Root<'_> {
         if members.len() == 1 && members[0].kind.has_storage() {
             return Ok(());
         }
-        if self.query.command != ir::CmdType::Select && self.query.result_relation == index {
-            return Err(base::Error::unsupported("changing an inheritance tree"));
+        let changed = self.query.result_relation == index;
+        if self.query.command == ir::CmdType::Merge && changed {
+            return Err(base::Error::unsupported("MERGE into an inheritance tree"));
+        }
+        if self.query.command == ir::CmdType::Insert && changed {
+            return Ok(());
         }
         self.rels[rel].kind = BaseKind::AppendRel(desc.clone());
         let mut children = Vec::new();
@@ -57,6 +61,11 @@ impl Root<'_> {
             *relkind = char::from(member.kind.as_u8());
             *inherit = false;
         }
+        if rte.alias.is_none() {
+            // Members are shown under the name of the table that the statement names.
+            let name = rte.eref.name.clone();
+            rte.alias = Some(ir::Alias { name, columns: Vec::new() });
+        }
         rte.in_from = false;
         rte.perms = None;
         rte.eref.columns = member.tuple.attrs.iter().map(|a| a.name.to_string()).collect();
@@ -71,7 +80,7 @@ impl Root<'_> {
     }
 
     /// An expression over the parent as one over the member.
-    fn for_member(&self, e: &Expr, parent: u32, member: u32) -> Result<Expr> {
+    pub fn for_member(&self, e: &Expr, parent: u32, member: u32) -> Result<Expr> {
         let (Some(p), Some(m)) = (self.base_rel(parent), self.base_rel(member)) else {
             return Ok(e.clone());
         };

@@ -35,23 +35,71 @@ impl Root<'_> {
             merge_actions: self.query.merge_actions.clone(),
             merge_join_condition: self.query.merge_join_condition.clone(),
         };
+        let members = match self.query.command {
+            ir::CmdType::Update | ir::CmdType::Delete => {
+                self.base_rel(rtindex).map(|r| r.children.clone()).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        };
+        let root = if members.is_empty() { 0 } else { rtindex };
+        let targets = match members.is_empty() {
+            true => vec![target],
+            false => members
+                .iter()
+                .map(|m| self.member_target(&target, rtindex, *m, &desc))
+                .collect::<Result<_>>()?,
+        };
+        let mut relations = vec![relid];
+        for m in &members {
+            if let RteKind::Relation { relid, .. } = self.query.rte(*m).kind {
+                relations.push(relid);
+            }
+        }
         let node = ModifyTable {
             operation: self.query.command,
             can_set_tag: self.query.can_set_tag,
             nominal: rtindex,
-            root: 0,
-            targets: vec![target],
+            root,
+            targets,
             on_conflict,
             row_marks: self.row_marks.clone(),
             recheck_param: *recheck_param,
             returning_old_alias: None,
             returning_new_alias: None,
-            relations: vec![relid],
+            relations,
         };
         let mut plan = Plan::new(PlanNode::ModifyTable(Box::new(node)));
         plan.target = self.query.returning.clone();
         plan.outer = Some(Box::new(child));
         Ok(plan)
+    }
+
+    /// What the statement does with the parent, as done with a member of its tree.
+    fn member_target(
+        &self,
+        t: &ModifyTarget,
+        parent: u32,
+        member: u32,
+        desc: &RelationDesc,
+    ) -> Result<ModifyTarget> {
+        let RteKind::Relation { relid, .. } = self.query.rte(member).kind else {
+            return Err(err!(INTERNAL_ERROR, "a member is not a table"));
+        };
+        let own = self.env.catalog.relation(relid)?;
+        let mut made = ModifyTarget { rtindex: member, ..t.clone() };
+        for n in &mut made.update_columns {
+            let name = &desc.tuple.attrs[*n as usize - 1].name;
+            *n = own
+                .column_number(name)
+                .ok_or_else(|| err!(INTERNAL_ERROR, "a member has no column \"{name}\""))?;
+        }
+        for r in &mut made.returning {
+            r.expr = self.for_member(&r.expr, parent, member)?;
+        }
+        for o in &mut made.with_check_options {
+            o.qual = self.for_member(&o.qual, parent, member)?;
+        }
+        Ok(made)
     }
 
     fn plan_on_conflict(

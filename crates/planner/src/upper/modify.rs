@@ -82,6 +82,18 @@ impl Root<'_> {
             Some("ctid".into()),
             true,
         ));
+        if self.target_is_tree() {
+            let var = Var::new(self.query.result_relation, -6, Oid(26), -1, Oid::INVALID);
+            let n = list.len() as i16 + 1;
+            list.push(TargetEntry::new(Expr::Var(var), n, Some("tableoid".into()), true));
+        }
+    }
+
+    /// True if the statement changes a table together with its children.
+    fn target_is_tree(&self) -> bool {
+        let rte = self.query.rte(self.query.result_relation);
+        let RteKind::Relation { relid, inherit: true, .. } = rte.kind else { return false };
+        self.env.catalog.relation(relid).is_ok_and(|r| r.has_subclass || !r.kind.has_storage())
     }
 
     /// Columns of the source that MERGE actions and its condition read.

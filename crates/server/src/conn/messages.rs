@@ -213,6 +213,11 @@ impl Conn {
             }
             Phase::Serving => {
                 let Some(session) = self.session.as_mut() else { return };
+                if session.has_messages() {
+                    self.wire.borrow_output();
+                    session.deliver(&mut WireSink::new(&mut self.wire));
+                    self.gate = self.gate.max(session.gate());
+                }
                 let terminated = self.interrupts.as_ref().is_some_and(|i| i.is_terminated());
                 let (limit, _) = session.idle_timeout();
                 if terminated || (limit > 0 && idle_ms >= limit) {

@@ -75,6 +75,7 @@ pub(crate) fn compile(
         varno: ir::OUTER_VAR,
         returning: ir::ReturningKind::Default,
         columns: SpaceColumns::Map(places),
+        types: None,
     });
     let saved = std::mem::replace(&mut c.ec.slots, slots);
     let output = c.output(plan, &input);

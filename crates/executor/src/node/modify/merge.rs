@@ -50,6 +50,7 @@ impl MergeProg {
             varno: rel.rti,
             returning: ir::ReturningKind::Default,
             columns: SpaceColumns::Map(columns),
+            types: None,
         });
         let condition = t.merge_join_condition.as_ref().map(|e| c.ec.expr(e, &map)).transpose()?;
         let mut actions = Vec::new();

@@ -32,7 +32,7 @@ impl Returning {
                 (0..natts).map(|i| (i as i16 + 1, first + i)).collect();
             map.push((CTID, ctid));
             map.push((TABLE_OID, system + 2));
-            VarSpace { varno: t.rtindex, returning, columns: SpaceColumns::Map(map) }
+            VarSpace { varno: t.rtindex, returning, columns: SpaceColumns::Map(map), types: None }
         };
         let new = |kind| space(0, system, kind);
         let old = |kind| space(natts, system + 1, kind);

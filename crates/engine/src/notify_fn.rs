@@ -1,0 +1,48 @@
+//! `pg_notify`, `pg_listening_channels`, and what NOTIFY has in common with them.
+
+use crate::StatementEnv;
+use crate::notify::Note;
+use crate::session::SessionCore;
+use base::{Result, bail};
+use functions::CallInfo;
+use std::sync::Arc;
+use types::Datum;
+
+/// Runs one; `None` if it is not among them.
+pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<Result<Datum>> {
+    let text = |i: usize| match args.get(i) {
+        Some(d @ Datum::Bytes(_)) => d.as_str().to_string(),
+        _ => String::new(),
+    };
+    (call.fn_oid.0 == 3036).then(|| notify(env.core, &text(0), &text(1)).map(|()| Datum::text("")))
+}
+
+/// The rows of a set-returning one; `None` if it is not among them.
+pub fn rows(
+    env: &StatementEnv<'_>,
+    call: &CallInfo,
+    _args: &[Datum],
+) -> Option<Result<Vec<Vec<Datum>>>> {
+    (call.fn_oid.0 == 3035).then(|| {
+        let channels = env.core.listening.lock().channels();
+        Ok(channels.iter().map(|c| vec![Datum::text(c)]).collect())
+    })
+}
+
+/// Sends a message at the end of the transaction.
+pub fn notify(core: &SessionCore, channel: &str, payload: &str) -> Result<()> {
+    if channel.is_empty() {
+        bail!(INVALID_PARAMETER_VALUE, "channel name cannot be empty");
+    }
+    if channel.len() > crate::ddl::name::MAX_NAME {
+        bail!(INVALID_PARAMETER_VALUE, "channel name too long");
+    }
+    if payload.len() >= 8000 {
+        bail!(INVALID_PARAMETER_VALUE, "payload string too long");
+    }
+    let note =
+        Note { pid: core.backend.pid(), channel: Arc::from(channel), payload: Arc::from(payload) };
+    let level = core.txn()?.depth();
+    core.listening.lock().notify(level, note);
+    Ok(())
+}
