@@ -9,7 +9,7 @@ use super::visibility::{Chain, Hints, PageFacts, Sight, Undertaker, Viewer};
 use super::vm;
 use crate::ExecTxn;
 use crate::index::{AllVisible, RowProbe, RowState};
-use base::{Fork, Lsn, Result, Tid, Xid};
+use base::{BlockNo, Fork, Lsn, Result, Tid, Xid};
 use buffer::PageRef;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -26,6 +26,24 @@ pub enum Found {
     None,
     /// None that anybody sees or will see: the index entry can be marked dead.
     DeadToAll,
+}
+
+/// Some of a page's places.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Offsets([u64; 8]);
+
+impl Offsets {
+    fn insert(&mut self, offset: u16) {
+        if let Some(word) = self.0.get_mut(offset as usize / 64) {
+            *word |= 1 << (offset % 64);
+        }
+    }
+
+    /// True if this place is one of them.
+    #[inline]
+    pub fn contains(&self, offset: u16) -> bool {
+        self.0.get(offset as usize / 64).is_some_and(|word| word >> (offset % 64) & 1 != 0)
+    }
 }
 
 impl HeapRel {
@@ -141,6 +159,35 @@ impl HeapRel {
             decoder.tuple(t, builders, &self.fetcher())
         };
         Ok(self.with_visible(tid, viewer, true, read)?.0)
+    }
+
+    /// The places of a page from which chains begin that have a version the viewer sees. For a
+    /// snapshot the answer stays true.
+    pub fn visible_on(&self, block: BlockNo, viewer: &Viewer<'_>) -> Result<Offsets> {
+        let mut seen = Offsets::default();
+        if block >= self.nblocks()? {
+            return Ok(seen);
+        }
+        let latched = self.files.read_shared(Fork::Main, block)?;
+        if page::is_new(&latched) {
+            return Ok(seen);
+        }
+        let facts = PageFacts::of(&latched);
+        let mut hints = Hints::new();
+        for offset in 1..=page::max_offset(&latched) {
+            let root = match page::line(&latched, offset) {
+                page::Line::Redirect(_) => true,
+                page::Line::Normal { .. } => {
+                    page::tuple(&latched, offset).is_some_and(|t| !t.heap_only())
+                }
+                _ => false,
+            };
+            if root && viewer.search_chain(&latched, block, offset, &facts, &mut hints)?.is_some() {
+                seen.insert(offset);
+            }
+        }
+        drop(set_hints(latched, &hints));
+        Ok(seen)
     }
 
     /// Whether the viewer sees a version of the row that an index entry names: for index-only

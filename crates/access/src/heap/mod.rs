@@ -22,7 +22,7 @@ pub mod vm;
 
 pub use build::{BuildRow, BuildScan};
 pub use decode::Decoder;
-pub use fetch::{Found, HeapProbe};
+pub use fetch::{Found, HeapProbe, Offsets};
 pub use modify::{IndexUpdates, Outcome, UpdateOptions};
 pub use redo::HeapRedo;
 pub use rel::{AttrSet, HeapDesc, HeapRel, InsertOptions, PruneClock};

@@ -11,12 +11,12 @@ use crate::expr::compile::{SpaceColumns, VarSpace};
 use crate::expr::{Prog, Qual, RowInput, VarMap};
 use crate::output::{Output, Pump};
 use crate::run::Run;
-use access::heap::{Found, Viewer, vm};
+use access::heap::{Found, HeapRel, Offsets, Viewer, vm};
 use access::index::{AllVisible, Direction, IndexRel, IndexScan as Scan, ScanOptions};
-use base::{BlockNo, Error, Result};
+use base::{BlockNo, Error, Result, Tid};
 use ir::{Expr, Plan};
 use std::sync::Arc;
-use types::{BATCH_ROWS, Batch, ColumnBuilder, Datum, PhysType};
+use types::{BATCH_ROWS, Batch, Column, ColumnBuilder, ColumnData, Datum, PhysType};
 
 struct Spec {
     /// The table, for what stands in for it.
@@ -26,6 +26,10 @@ struct Spec {
     direction: Direction,
     phys: Vec<PhysType>,
     output: Output,
+    /// The output or its conditions read columns of the index.
+    wants_values: bool,
+    /// They read the table's OID.
+    wants_oid: bool,
     /// Programs for the index's columns over a row of the table, for a stand-in row.
     from_table: Option<(Vec<Prog>, Qual)>,
 }
@@ -37,6 +41,7 @@ struct IndexOnlyNode {
     done: bool,
     builders: Vec<ColumnBuilder>,
     values: Vec<Datum>,
+    page: VisitedPage,
     pump: Pump,
 }
 
@@ -64,6 +69,12 @@ pub(crate) fn compile(
         types: None,
     });
     let output = c.output(plan, &map)?;
+    let reads = |found: &mut dyn FnMut(&ir::Var) -> bool| {
+        let exprs = plan.target.iter().map(|t| &t.expr).chain(&plan.qual);
+        exprs.into_iter().any(|e| ir::walk::any(e, &mut |e| matches!(e, Expr::Var(v) if found(v))))
+    };
+    let wants_values = reads(&mut |v| v.varno == ir::INDEX_VAR);
+    let wants_oid = reads(&mut |v| v.varno == scan.scanrel);
     let mut from_table = None;
     if c.may_recheck() {
         let natts = table.rel.tuple.natts();
@@ -80,6 +91,8 @@ pub(crate) fn compile(
         direction: direction(scan.direction),
         phys,
         output,
+        wants_values,
+        wants_oid,
         from_table,
     }))
 }
@@ -100,6 +113,7 @@ impl NodeSpec for Spec {
                 done: false,
                 builders,
                 values: Vec::new(),
+                page: VisitedPage::default(),
                 pump: Pump::default(),
             }))
         })
@@ -118,7 +132,10 @@ impl IndexOnlyNode {
                 let all_visible: AllVisible = Arc::new(move |block: BlockNo| {
                     heap.visibility(block).is_ok_and(|bits| bits & vm::ALL_VISIBLE != 0)
                 });
-                let options = ScanOptions { want_values: true, all_visible: Some(all_visible) };
+                let options = ScanOptions {
+                    want_values: self.spec.wants_values,
+                    all_visible: Some(all_visible),
+                };
                 let storage = run.cx.storage()?;
                 *none = Some(index.am().begin_scan(storage, index, keys, options)?);
             }
@@ -146,7 +163,7 @@ impl IndexOnlyNode {
             };
             if !scan.all_visible() {
                 fetches += 1;
-                match spec.table.heap().exists(tid, &viewer)? {
+                match self.page.sees(spec.table.heap(), tid, &viewer)? {
                     Found::Row(_) => {}
                     Found::DeadToAll => {
                         scan.kill();
@@ -155,9 +172,11 @@ impl IndexOnlyNode {
                     Found::None => continue,
                 }
             }
-            scan.values(&mut self.values)?;
-            for (b, v) in self.builders.iter_mut().zip(&self.values) {
-                b.push_ref(v);
+            if spec.wants_values {
+                scan.values(&mut self.values)?;
+                for (b, v) in self.builders.iter_mut().zip(&self.values) {
+                    b.push_ref(v);
+                }
             }
             rows += 1;
             if spec.keys.unique {
@@ -171,13 +190,49 @@ impl IndexOnlyNode {
         if rows == 0 {
             return Ok(None);
         }
-        let mut batch = take(rows, &mut self.builders);
+        let mut batch = match spec.wants_values {
+            true => take(rows, &mut self.builders),
+            // The row count is all that counts.
+            false => Batch { len: rows, columns: unread(spec.phys.len(), rows), sel: None },
+        };
         add_table_oid(&spec, &mut batch);
         Ok(Some(batch))
     }
 }
 
+/// Columns that nobody reads.
+fn unread(n: usize, rows: usize) -> Vec<Arc<Column>> {
+    vec![Arc::new(Column::new(ColumnData::Bool(vec![false; rows]))); n]
+}
+
+/// What is known of the page of the table that was visited last.
+#[derive(Default)]
+struct VisitedPage {
+    block: Option<BlockNo>,
+    seen: Option<Offsets>,
+}
+
+impl VisitedPage {
+    fn sees(&mut self, heap: &HeapRel, tid: Tid, viewer: &Viewer<'_>) -> Result<Found> {
+        if self.block != Some(tid.block) {
+            // One row of a page is looked at by itself; who asks for a second will for more.
+            (self.block, self.seen) = (Some(tid.block), None);
+            return heap.exists(tid, viewer);
+        }
+        let seen = match &self.seen {
+            Some(seen) => seen,
+            None => self.seen.insert(heap.visible_on(tid.block, viewer)?),
+        };
+        // Whether others see a row that this snapshot does not is worth a closer look.
+        if seen.contains(tid.offset) { Ok(Found::Row(tid)) } else { heap.exists(tid, viewer) }
+    }
+}
+
 fn add_table_oid(spec: &Spec, batch: &mut Batch) {
+    if !spec.wants_oid {
+        batch.columns.extend(unread(1, batch.len));
+        return;
+    }
     let oids = types::ColumnData::U32(vec![spec.table.rel.oid.0; batch.len]);
     batch.columns.push(Arc::new(types::Column::new(oids)));
 }
@@ -198,6 +253,7 @@ impl Node for IndexOnlyNode {
     fn rescan(&mut self, _run: &mut Run, _changed: &[u32]) -> Result<()> {
         self.stale = true;
         self.done = false;
+        self.page = VisitedPage::default();
         self.pump.clear();
         Ok(())
     }

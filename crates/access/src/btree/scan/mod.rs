@@ -300,11 +300,16 @@ impl Leaf {
             self.bytes.extend_from_slice(&item.0[..key_end]);
             len = key_end as u16;
         }
-        let visible = |tid: Tid| options.all_visible.as_ref().is_some_and(|f| f(tid.block));
         let n = item.ntids();
         for i in 0..n {
             let tid = item.tid(if reverse { n - 1 - i } else { i });
-            self.entries.push(Entry { tid, item: number, visible: visible(tid), data, len });
+            let visible = options.all_visible.as_ref().is_some_and(|f| match self.entries.last() {
+                // All entries of a leaf were there when the first was asked about: one answer
+                // does for all of a page of the table.
+                Some(e) if e.tid.block == tid.block => e.visible,
+                _ => f(tid.block),
+            });
+            self.entries.push(Entry { tid, item: number, visible, data, len });
         }
     }
 
