@@ -87,6 +87,10 @@ impl Ddl<'_> {
         if all.len() > 32 {
             bail!(TOO_MANY_COLUMNS, "cannot use more than 32 columns in an index");
         }
+        if new.unique {
+            let what = if new.primary { "PRIMARY KEY" } else { "UNIQUE" };
+            self.check_unique_key(&table, &new.keys, what)?;
+        }
         let columns = self.index_columns(&table, &all)?;
         let oid = self.create_relation(NewRelation {
             oid: None,
@@ -114,9 +118,12 @@ impl Ddl<'_> {
         self.depend_index(oid, &new, &all)?;
         let table = self.view.relation(new.table)?;
         if let Some(index) = table.indexes.iter().find(|i| i.oid == oid)
-            && index.relfile.number != 0
+            && table.kind != RelKind::Partitioned
         {
             self.storage.build_index(&table, index)?;
+        }
+        if table.kind == RelKind::Partitioned {
+            self.index_partitions(table.oid, oid)?;
         }
         Ok(oid)
     }

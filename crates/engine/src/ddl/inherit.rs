@@ -40,6 +40,30 @@ pub fn map_columns(expr: &Expr, from: &RelationDesc, to: &RelationDesc) -> Resul
     }
 }
 
+/// The columns of a partitioned table's key as expressions over one of its partitions.
+pub fn partition_key_over(parent: &RelationDesc, child: &RelationDesc) -> Result<Vec<Expr>> {
+    let Some(key) = &parent.partition_key else {
+        bail!(WRONG_OBJECT_TYPE, "table \"{}\" is not partitioned", parent.name);
+    };
+    let exprs: Vec<Expr> = match &key.exprs {
+        Some(text) => crate::cook::from_text(text)?,
+        None => Vec::new(),
+    };
+    let mut exprs = exprs.into_iter();
+    let mut all = Vec::new();
+    for n in &key.columns {
+        let expr = match *n {
+            0 => exprs.next().ok_or_else(|| Error::internal("a key lacks an expression"))?,
+            n => {
+                let a = &parent.tuple.attrs[n as usize - 1];
+                Expr::Var(ir::Var::new(1, n, a.type_oid, a.typmod, a.collation))
+            }
+        };
+        all.push(map_columns(&expr, parent, child)?);
+    }
+    Ok(all)
+}
+
 /// A parent's default of one inherited column.
 #[derive(Clone)]
 pub struct InheritedDefault {
