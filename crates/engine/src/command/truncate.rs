@@ -112,6 +112,16 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// A new file for one of a table's indexes, filled from the table.
+    pub fn new_index_file(&self, table: Oid, index: Oid) -> Result<()> {
+        self.new_file_of(&*self.view.relation(index)?)?;
+        let table = self.view.relation(table)?;
+        match table.indexes.iter().find(|i| i.oid == index) {
+            Some(index) => self.storage.build_index(&table, index),
+            None => Ok(()),
+        }
+    }
+
     /// A new, empty file for a relation.
     pub fn new_file_of(&self, rel: &RelationDesc) -> Result<()> {
         let old = rel.relfile;

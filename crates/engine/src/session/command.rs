@@ -104,6 +104,14 @@ impl Session {
                 "DECLARE CURSOR"
             }
             Stmt::Fetch(f) => return self.fetch_stmt(f, sink).map(Some),
+            Stmt::Cluster(c) => {
+                self.prevent_in_read_only("CLUSTER")?;
+                self.cluster_stmt(c)?
+            }
+            Stmt::Reindex(r) => {
+                self.prevent_in_read_only("REINDEX")?;
+                self.reindex_stmt(r)?
+            }
             _ => return Ok(None),
         };
         Ok(Some(tag.to_string()))
