@@ -379,6 +379,27 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// Children get the NOT NULL constraints they lack, as far as their rows allow.
+    pub fn pass_on_not_null(&self, table: Oid) -> Result<()> {
+        let parent = self.view.relation(table)?;
+        for child in self.view.children(table)? {
+            for c in parent.constraints.iter().filter(|c| c.kind == b'n' && !c.no_inherit) {
+                let rel = self.view.relation(child)?;
+                let name = &parent.tuple.attrs[c.columns[0] as usize - 1].name;
+                let Some(n) = rel.column_number(name) else { continue };
+                if rel.constraints.iter().any(|o| o.kind == b'n' && o.columns == [n]) {
+                    continue;
+                }
+                if rel.kind.has_storage() {
+                    self.storage.check_not_null(&rel, n)?;
+                }
+                self.copy_not_null(&parent, &rel, c)?;
+            }
+            self.pass_on_not_null(child)?;
+        }
+        Ok(())
+    }
+
     fn copy_not_null(
         &self,
         parent: &RelationDesc,

@@ -439,7 +439,7 @@ impl Ddl<'_> {
     ) -> Result<()> {
         let cooked = self.cook_bound(parent, bound)?;
         let rel = self.view.relation(child)?;
-        self.check_overlap(&rel.name, parent, &cooked)?;
+        self.check_overlap(&rel.name, parent, &cooked).map_err(|e| e.at(place_of(bound)))?;
         self.write_bound(child, parent, &cooked)
     }
 
@@ -674,7 +674,7 @@ impl Ddl<'_> {
             }
         }
         let cooked = self.cook_bound(parent, bound)?;
-        self.check_overlap(&child.name, parent, &cooked)?;
+        self.check_overlap(&child.name, parent, &cooked).map_err(|e| e.at(place_of(bound)))?;
         self.match_columns(&child, parent, true)?;
         self.match_constraints(&self.view.relation(child.oid)?.clone(), parent)?;
         self.insert_inherits(child.oid, parent.oid, 1, true)?;
@@ -769,6 +769,15 @@ impl Ddl<'_> {
         class.set_bool("relispartition", false)?;
         self.rows.update(class)?;
         Ok(())
+    }
+}
+
+/// Where messages about a bound point.
+fn place_of(bound: &PartitionBound) -> Option<u32> {
+    match bound {
+        PartitionBound::List { values, .. } => values.first().map(|e| e.pos),
+        PartitionBound::Range { lower, .. } => lower.first().map(|e| e.pos),
+        _ => None,
     }
 }
 
