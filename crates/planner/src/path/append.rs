@@ -14,7 +14,7 @@ impl Root<'_> {
     /// If the table has children: adds a relation for each member of its tree.
     pub fn expand_inheritance(&mut self, rel: usize) -> Result<()> {
         let BaseKind::Table(desc) = self.rels[rel].kind.clone() else { return Ok(()) };
-        if !desc.has_subclass {
+        if !desc.has_subclass && desc.kind.has_storage() {
             return Ok(());
         }
         let index = self.rels[rel].rtindex;
