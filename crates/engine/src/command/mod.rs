@@ -1,5 +1,6 @@
 //! Commands that are neither queries nor definitions, one file a family.
 
+mod alter_system;
 pub mod analyze;
 pub mod call;
 pub mod copy;

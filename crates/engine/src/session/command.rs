@@ -112,6 +112,20 @@ impl Session {
                 self.prevent_in_read_only("REINDEX")?;
                 self.reindex_stmt(r)?
             }
+            Stmt::AlterSystem(s) => {
+                self.alter_system(s)?;
+                "ALTER SYSTEM"
+            }
+            Stmt::SecurityLabel(s) => match &s.provider {
+                Some(name) => base::bail!(
+                    INVALID_PARAMETER_VALUE,
+                    "security label provider \"{name}\" is not loaded"
+                ),
+                None => base::bail!(
+                    INVALID_PARAMETER_VALUE,
+                    "no security label providers have been loaded"
+                ),
+            },
             _ => return Ok(None),
         };
         Ok(Some(tag.to_string()))
