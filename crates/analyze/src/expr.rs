@@ -202,19 +202,6 @@ impl Analyzer<'_> {
         Err(self.missing_column(None, name, at))
     }
 
-    /// `function.param`, `param.field` or `function.param.field` in a function's body.
-    fn param_field(&mut self, parts: &[String], star: bool, at: Location) -> Result<Option<Expr>> {
-        if star {
-            return self.named_param(parts, at);
-        }
-        if let Some(found) = self.named_param(parts, at)? {
-            return Ok(Some(found));
-        }
-        let Some((field, row)) = parts.split_last() else { return Ok(None) };
-        let Some(row) = self.named_param(row, at)? else { return Ok(None) };
-        self.func_of_row(field, row, at)
-    }
-
     // Casts and collations.
 
     fn cast(&mut self, arg: &ast::Expr, name: &ast::TypeName, at: Location) -> Result<Expr> {

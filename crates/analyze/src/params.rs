@@ -45,6 +45,24 @@ impl Analyzer<'_> {
         }))
     }
 
+    /// `function.param`, `param.field` or `function.param.field` in a function's body.
+    pub fn param_field(
+        &mut self,
+        parts: &[String],
+        star: bool,
+        at: Location,
+    ) -> Result<Option<Expr>> {
+        if star {
+            return self.named_param(parts, at);
+        }
+        if let Some(found) = self.named_param(parts, at)? {
+            return Ok(Some(found));
+        }
+        let Some((field, row)) = parts.split_last() else { return Ok(None) };
+        let Some(row) = self.named_param(row, at)? else { return Ok(None) };
+        self.func_of_row(field, row, at)
+    }
+
     /// The parameter that a name means in a function's body: `name` or `function.name`.
     pub fn named_param(&mut self, parts: &[String], at: Location) -> Result<Option<Expr>> {
         let Params::Function(f) = &self.params else { return Ok(None) };

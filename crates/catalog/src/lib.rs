@@ -25,6 +25,7 @@ mod memory;
 mod objects;
 pub mod oids;
 mod open;
+pub mod partition;
 pub mod privilege;
 pub mod rows;
 mod source;

@@ -42,6 +42,9 @@ impl Loader<'_> {
         }
         if matches!(rel.kind, RelKind::Index | RelKind::PartitionedIndex) {
             rel.index = self.index(&rel)?.map(Arc::new);
+            for row in self.rows.index_scan(indexes::PG_INHERITS_RELID, &[key(oid)])? {
+                rel.parents.push(row.oid("inhparent")?);
+            }
             return Ok(Some(rel));
         }
         if class.bool("relhasindex")? {

@@ -232,7 +232,7 @@ fn one_table(session: &mut Session, table: Oid, counts: Changes) -> Result<()> {
     }
     if need.analyze {
         let started = os::clock::monotonic_nanos();
-        crate::command::analyze::analyze_table(session, table)?;
+        crate::command::analyze::analyze_table(session, table, &[])?;
         session.commit_transaction()?;
         database.changes.analysed(db, table, counts);
         told("analyze", started);

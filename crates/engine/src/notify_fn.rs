@@ -1,4 +1,4 @@
-//! `pg_notify`, `pg_listening_channels`, and what NOTIFY has in common with them.
+//! `pg_notify`, `pg_listening_channels`, and other functions that speak to the server.
 
 use crate::StatementEnv;
 use crate::notify::Note;
@@ -14,7 +14,13 @@ pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<R
         Some(d @ Datum::Bytes(_)) => d.as_str().to_string(),
         _ => String::new(),
     };
-    (call.fn_oid.0 == 3036).then(|| notify(env.core, &text(0), &text(1)).map(|()| Datum::text("")))
+    match call.fn_oid.0 {
+        3036 => Some(notify(env.core, &text(0), &text(1)).map(|()| Datum::text(""))),
+        // `pg_export_snapshot` and `pg_reload_conf`
+        3809 => Some(env.core.export_snapshot().map(Datum::string)),
+        2621 => Some(Ok(Datum::Bool(env.core.database.reload()))),
+        _ => None,
+    }
 }
 
 /// The rows of a set-returning one; `None` if it is not among them.

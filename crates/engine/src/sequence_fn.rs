@@ -26,6 +26,8 @@ pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<R
         1765 => set_value(env, oid(0), number(1), matches!(args.get(2), Some(Datum::Bool(true)))),
         2559 => last_value(env).map(Datum::I64),
         4032 => last_of(env, oid(0)),
+        3078 => parameters(env, oid(0)).map(|rows| record(PARAMETERS, rows)),
+        6427 => data(env, oid(0)).map(|rows| record(DATA, rows)),
         _ => return None,
     })
 }
@@ -202,6 +204,30 @@ pub fn rows(
         6427 => Some(data(env, oid)),
         _ => None,
     }
+}
+
+/// The types of what `pg_sequence_parameters` gives.
+const PARAMETERS: &[Oid] = &[
+    catalog::oids::INT8,
+    catalog::oids::INT8,
+    catalog::oids::INT8,
+    catalog::oids::INT8,
+    catalog::oids::BOOL,
+    catalog::oids::INT8,
+    catalog::oids::OID,
+];
+/// The types of what `pg_get_sequence_data` gives.
+const DATA: &[Oid] = &[catalog::oids::INT8, catalog::oids::BOOL];
+
+/// One row as a value.
+fn record(types: &[Oid], rows: Vec<Vec<Datum>>) -> Datum {
+    let Some(row) = rows.into_iter().next() else { return Datum::Null };
+    let columns = types.iter().zip(row).map(|(ty, value)| (*ty, value));
+    types::record::Record::anonymous(columns.map(column).collect()).encode()
+}
+
+fn column((ty, value): (Oid, Datum)) -> types::record::RecordColumn {
+    types::record::RecordColumn { type_oid: ty, value }
 }
 
 fn parameters(env: &StatementEnv<'_>, oid: Oid) -> Result<Vec<Vec<Datum>>> {

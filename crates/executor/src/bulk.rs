@@ -8,6 +8,7 @@ use crate::compile::{CompiledStmt, PlanCompiler};
 use crate::expr::{Prog, RowInput, VarMap};
 use crate::hooks::RowChange;
 use crate::node::modify::ResultRel;
+use crate::node::modify::route::{Router, leaf_rels, mapped};
 use crate::run::{ExecCtx, Run, State};
 use access::heap::InsertOptions;
 use access::{ExecTxn, Storage};
@@ -33,6 +34,8 @@ pub struct BulkOptions<'a> {
 pub struct BulkInsert {
     state: State,
     target: ResultRel,
+    /// Of a partitioned table: where rows go, and the partitions.
+    router: Option<(Router, Vec<ResultRel>)>,
     defaults: Vec<(usize, Prog)>,
     filter: Option<Prog>,
     frozen: bool,
@@ -86,6 +89,15 @@ impl BulkInsert {
         let plan = Arc::new(no_plan(rel.oid, rel.kind.as_u8() as char));
         let mut c = PlanCompiler::new(&plan, catalog, Some(storage));
         let target = ResultRel::compile(&mut c, 1)?;
+        let router = match target.rel.partition_key.is_some() {
+            true => {
+                let root = Arc::clone(&target.rel);
+                let router = Router::compile(&mut c, &root)?;
+                let leaves = leaf_rels(&mut c, &router, 1)?;
+                Some((router, leaves))
+            }
+            false => None,
+        };
         let map = VarMap::default().and(1, 0, rel.tuple.natts());
         let mut defaults = Vec::with_capacity(options.defaults.len());
         for (i, expr) in &options.defaults {
@@ -102,6 +114,7 @@ impl BulkInsert {
         Ok(BulkInsert {
             state: State::new(Arc::new(stmt), Arc::new([]), snapshot),
             target,
+            router,
             defaults,
             filter,
             frozen: options.frozen,
@@ -141,6 +154,10 @@ impl BulkInsert {
         {
             return Ok(false);
         }
+        if self.router.is_some() {
+            // The partition looks at the row once it is known which it is.
+            return Ok(true);
+        }
         if self.target.hooked {
             let change = RowChange {
                 rel: &self.target.rel,
@@ -156,6 +173,7 @@ impl BulkInsert {
         }
         self.target.generate(&mut run, row)?;
         self.target.check(&mut run, row)?;
+        self.target.check_belongs(&mut run, row)?;
         Ok(true)
     }
 
@@ -169,6 +187,46 @@ impl BulkInsert {
         }
     }
 
+    /// Writes one row to the partition it belongs to.
+    fn route(&mut self, cx: ExecCtx<'_>, row: &[Datum]) -> Result<()> {
+        let Some((router, leaves)) = &self.router else { return Ok(()) };
+        let snapshot = Arc::clone(&self.state.snapshot);
+        let x = ExecTxn { txn: cx.txn()?, snapshot: &snapshot };
+        let mut run = Run::new(cx, &mut self.state);
+        let n = router.find(&mut run, row)?;
+        let rel = &leaves[n];
+        let mut own = mapped(&router.leaves[n].map, row);
+        let change =
+            |tid: Option<Tid>, row: &[Datum], f: &mut dyn FnMut(&RowChange<'_>) -> Result<()>| {
+                f(&RowChange {
+                    rel: &rel.rel,
+                    command: CmdType::Insert,
+                    old: None,
+                    new: Some((tid, row)),
+                    assigned: &[],
+                })
+            };
+        if rel.hooked {
+            let mut replaced = None;
+            change(None, &own, &mut |c| {
+                replaced = run.cx.hooks.before_row(c)?;
+                Ok(())
+            })?;
+            match replaced {
+                Some(row) => own = row,
+                None => return Ok(()),
+            }
+        }
+        rel.generate(&mut run, &mut own)?;
+        rel.check(&mut run, &own)?;
+        let tid = rel.heap().insert(&x, &own)?;
+        rel.insert_entries(&mut run, &x, &own, tid, &[])?;
+        if rel.hooked {
+            change(Some(tid), &own, &mut |c| run.cx.hooks.after_row(c))?;
+        }
+        Ok(())
+    }
+
     /// Writes rows that were accepted; `rows` holds all their columns. An error comes with the
     /// number of the row that made it.
     pub fn store(
@@ -177,6 +235,12 @@ impl BulkInsert {
         rows: &[Datum],
     ) -> std::result::Result<(), (base::Error, Option<usize>)> {
         let natts = self.target.natts().max(1);
+        if self.router.is_some() {
+            for (i, row) in rows.chunks_exact(natts).enumerate() {
+                self.route(cx, row).map_err(|e| (e, Some(i)))?;
+            }
+            return Ok(());
+        }
         let snapshot = Arc::clone(&self.state.snapshot);
         let txn = cx.txn().map_err(|e| (e, None))?;
         let x = ExecTxn { txn, snapshot: &snapshot };

@@ -47,6 +47,10 @@ pub trait Backend: Send + Sync {
     fn on_message(&self, told: Arc<dyn Fn() + Send + Sync>) {
         let _ = told;
     }
+    /// Who reads the configuration files again when a session asks for it.
+    fn on_reload(&self, told: Arc<dyn Fn() + Send + Sync>) {
+        let _ = told;
+    }
     /// New values from the configuration files.
     fn reload(&self, settings: engine::settings::Defaults);
     /// Ends all work; with a checkpoint unless `immediate`.

@@ -97,6 +97,10 @@ impl Backend for Engine {
         self.database.set_waker(told);
     }
 
+    fn on_reload(&self, told: Arc<dyn Fn() + Send + Sync>) {
+        self.database.set_reloader(told);
+    }
+
     fn reload(&self, settings: Defaults) {
         self.database.set_defaults(settings);
     }

@@ -340,6 +340,13 @@ fn signal_loop(
     command_line: &CommandLine,
 ) -> Result<i32> {
     let log = &shared.log;
+    let (weak, folder) = (Arc::downgrade(shared), data.to_path_buf());
+    let settings = command_line.settings.clone();
+    shared.backend.on_reload(Arc::new(move || {
+        if let Some(shared) = weak.upgrade() {
+            reload(&shared, &folder, &settings);
+        }
+    }));
     let mut stop = Stop::No;
     loop {
         // While stopping, the connections' end is looked for between signals.
@@ -348,7 +355,7 @@ fn signal_loop(
             _ => signals.wait_for(Duration::from_millis(20)).map_err(system)?,
         };
         match number {
-            Some(signal::HUP) => reload(shared, data, command_line),
+            Some(signal::HUP) => reload(shared, data, &command_line.settings),
             Some(signal::TERM) if stop == Stop::No => {
                 log.server("received smart shutdown request");
                 stop = Stop::Smart;
@@ -381,10 +388,10 @@ fn signal_loop(
     }
 }
 
-fn reload(shared: &Arc<Shared>, data: &Path, command_line: &CommandLine) {
+fn reload(shared: &Arc<Shared>, data: &Path, command_line: &[(String, String)]) {
     let log = &shared.log;
     log.server("received SIGHUP, reloading configuration files");
-    match config::load(data, &command_line.settings) {
+    match config::load(data, command_line) {
         Ok(defaults) => {
             log.configure(log_config(&defaults));
             shared.connections.set_logged(log.connections());

@@ -18,8 +18,8 @@ struct Stats {
     correlation: Option<f32>,
 }
 
-/// Analyses one table.
-pub fn analyze_table(session: &mut Session, table: Oid) -> Result<()> {
+/// Analyses one table: these columns of it, or all.
+pub fn analyze_table(session: &mut Session, table: Oid, only: &[String]) -> Result<()> {
     const SHARE_UPDATE_EXCLUSIVE: u8 = 4;
     session.lock_relation(table, SHARE_UPDATE_EXCLUSIVE)?;
     let view = session.core.view()?;
@@ -35,7 +35,7 @@ pub fn analyze_table(session: &mut Session, table: Oid) -> Result<()> {
     let mut pause = |_: base::BlockNo| interrupts.check();
     let sample = open.heap.sample(&snapshot, 300 * target, os::random::u64(), &mut pause)?;
     for (i, attr) in rel.tuple.attrs.iter().enumerate() {
-        if attr.dropped {
+        if attr.dropped || !only.is_empty() && !only.iter().any(|c| **c == *attr.name) {
             continue;
         }
         let values: Vec<&Datum> = sample.rows.iter().map(|(_, row)| &row[i]).collect();
@@ -76,6 +76,9 @@ impl Order {
             return Ok(None);
         };
         let t = class.input_type;
+        if !is_ordered(&view, attr.type_oid)? {
+            return Ok(None);
+        }
         let (Some(proc), Some(eq), Some(lt)) = (
             view.amproc(class.family, t, t, 1)?,
             view.amop(class.family, t, t, 3)?,
@@ -84,6 +87,26 @@ impl Order {
             return Ok(None);
         };
         Ok(Some(Order { cmp: catalog::key_cmp(proc, attr.collation), eq, lt }))
+    }
+}
+
+/// True if values of the type, or what they consist of, have an order.
+fn is_ordered(view: &catalog::CatalogView, type_oid: Oid) -> Result<bool> {
+    let desc = view.type_(type_oid)?;
+    match desc.kind {
+        b'd' => is_ordered(view, desc.base_type),
+        b'c' => {
+            let Some(rel) = view.find_relation(desc.relation)? else { return Ok(false) };
+            for attr in rel.tuple.attrs.iter().filter(|a| !a.dropped) {
+                if !is_ordered(view, attr.type_oid)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
+        _ if type_oid == oids::RECORD => Ok(false),
+        _ if desc.is_array() => is_ordered(view, desc.elem),
+        _ => Ok(view.default_opclass(type_oid, oids::BTREE_AM)?.is_some()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Commands that are neither queries nor definitions, one file a family.
 
+mod alter_system;
 pub mod analyze;
 pub mod call;
 pub mod copy;
@@ -7,6 +8,9 @@ pub mod create_as;
 mod database;
 mod db_role_setting;
 pub mod explain;
+mod reindex;
+mod rewrite;
 pub mod set;
 pub mod truncate;
 pub mod vacuum;
+mod vacuum_options;

@@ -101,7 +101,11 @@ impl Session {
                 Ok("SET")
             }
             SetKind::FromCurrent(_) => Err(Error::unsupported("SET FROM CURRENT")),
-            SetKind::Snapshot(_) => Err(Error::unsupported("SET TRANSACTION SNAPSHOT")),
+            SetKind::Snapshot(name) => {
+                self.warn_outside_block("SET TRANSACTION");
+                self.set_snapshot(name)?;
+                Ok("SET")
+            }
         }
     }
 

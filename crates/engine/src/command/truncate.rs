@@ -19,7 +19,7 @@ impl Ddl<'_> {
                 .map_err(|e| e.at(item.rel.pos))?;
             self.storage.lock(found.oid, LockMode::AccessExclusive)?;
             let found = self.view.relation(found.oid)?;
-            if found.kind != RelKind::Table {
+            if !matches!(found.kind, RelKind::Table | RelKind::Partitioned) {
                 bail!(WRONG_OBJECT_TYPE, "\"{}\" is not a table", found.name);
             }
             let right = catalog::acl::bit(b'D');
@@ -31,8 +31,26 @@ impl Ddl<'_> {
                     found.name
                 );
             }
-            if !tables.contains(&found.oid) {
-                tables.push(found.oid);
+            if found.kind == RelKind::Partitioned && item.only {
+                return Err(err!(
+                    WRONG_OBJECT_TYPE,
+                    "cannot truncate only a partitioned table"
+                )
+                .hint("Do not specify the ONLY keyword, or use TRUNCATE ONLY on the partitions directly."));
+            }
+            let mut tree = vec![found.oid];
+            let mut next = 0;
+            while next < tree.len() && !item.only {
+                for child in self.view.children(tree[next])? {
+                    self.storage.lock(child, LockMode::AccessExclusive)?;
+                    tree.push(child);
+                }
+                next += 1;
+            }
+            for table in tree {
+                if !tables.contains(&table) {
+                    tables.push(table);
+                }
             }
         }
         self.add_referencing(&mut tables, stmt.cascade)?;
@@ -112,8 +130,21 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// A new file for one of a table's indexes, filled from the table.
+    pub fn new_index_file(&self, table: Oid, index: Oid) -> Result<()> {
+        self.new_file_of(&*self.view.relation(index)?)?;
+        let table = self.view.relation(table)?;
+        match table.indexes.iter().find(|i| i.oid == index) {
+            Some(index) => self.storage.build_index(&table, index),
+            None => Ok(()),
+        }
+    }
+
     /// A new, empty file for a relation.
     pub fn new_file_of(&self, rel: &RelationDesc) -> Result<()> {
+        if rel.relfile.number == 0 {
+            return Ok(());
+        }
         let old = rel.relfile;
         let file = self.storage.new_file(old.tablespace, rel.persistence)?;
         let mut class = self.class_row(rel.oid)?;

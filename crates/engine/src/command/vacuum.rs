@@ -1,66 +1,185 @@
 //! VACUUM and ANALYZE.
 
+use super::vacuum_options::Options;
 use crate::Session;
-use crate::ddl::table::def_text;
 use access::heap::VacuumOptions;
-use base::{Error, Oid, Result};
+use base::{Error, Oid, Result, bail};
 use catalog::{RelKind, RowStore, RowWriter, indexes, oids};
-use parser::ast::{DefElem, VacuumStmt};
+use parser::ast::VacuumStmt;
 use types::Datum;
 
-fn option_on(options: &[DefElem], name: &str) -> bool {
-    options.iter().filter(|o| o.name == name).any(|o| match def_text(o) {
-        None => true,
-        Some(v) => !matches!(v.as_str(), "false" | "off" | "0" | "no"),
-    })
+/// One table of VACUUM or ANALYZE, with the columns to analyse; none is all.
+struct Work {
+    table: Oid,
+    columns: Vec<String>,
+    /// The statement names it: what is wrong with it is told.
+    named: bool,
 }
 
 impl Session {
     /// VACUUM or ANALYZE; gives the command tag.
     pub(crate) fn vacuum_stmt(&mut self, stmt: &VacuumStmt) -> Result<&'static str> {
+        let options = Options::read(stmt)?;
+        let tag = if stmt.vacuum { "VACUUM" } else { "ANALYZE" };
         if stmt.vacuum {
             self.prevent_in_block("VACUUM")?;
-            if option_on(&stmt.options, "full") {
-                return Err(Error::unsupported("VACUUM FULL"));
-            }
         }
-        let tables = self.vacuum_tables(stmt)?;
-        let analyze = !stmt.vacuum || option_on(&stmt.options, "analyze");
-        for table in tables {
-            let database = self.core.state.oid;
-            let counts = self.core.database.changes.of(database, table);
+        if options.only_database_stats {
+            return Ok(tag);
+        }
+        for work in self.vacuum_tables(stmt)? {
             if stmt.vacuum {
-                self.vacuum_table(table)?;
-                self.commit_transaction()?;
-                self.core.database.changes.vacuumed(database, table, counts);
-                self.ensure_transaction()?;
+                self.vacuum_one(&work, &options)?;
             }
-            if analyze {
-                crate::command::analyze::analyze_table(self, table)?;
-                self.core.database.changes.analysed(database, table, counts);
+            if options.analyze {
+                self.analyze_one(&work, &options)?;
                 if stmt.vacuum {
                     self.commit_transaction()?;
                     self.ensure_transaction()?;
                 }
             }
         }
-        Ok(if stmt.vacuum { "VACUUM" } else { "ANALYZE" })
+        Ok(tag)
     }
 
-    /// The tables named, or all that the user owns.
-    fn vacuum_tables(&self, stmt: &VacuumStmt) -> Result<Vec<Oid>> {
+    fn vacuum_one(&mut self, work: &Work, options: &Options) -> Result<()> {
+        let (table, database) = (work.table, self.core.state.oid);
+        if !self.may_work_on(work, options, "vacuum", options.full)? {
+            return Ok(());
+        }
+        let counts = self.core.database.changes.of(database, table);
+        let rel = self.core.view()?.relation(table)?;
+        let is_table = matches!(rel.kind, RelKind::Table | RelKind::MatView | RelKind::Toast);
+        if options.verbose && is_table {
+            let name = format!(
+                "{}.{}.{}",
+                self.core.database_name,
+                self.core.view()?.namespace(rel.namespace)?.name,
+                rel.name
+            );
+            let text = match options.full {
+                true => format!("vacuuming \"{}\"", &name[name.find('.').map_or(0, |i| i + 1)..]),
+                false => format!("vacuuming \"{name}\""),
+            };
+            let code = base::SqlState::SUCCESSFUL_COMPLETION;
+            self.core.notice(Error::with_severity(base::Severity::Info, code, text));
+        }
+        match options.full && is_table && table >= Oid::FIRST_NORMAL {
+            true if options.process_main => {
+                let order = rel.indexes.iter().find(|i| i.is_clustered).cloned();
+                self.write_anew(table, order.as_deref())?;
+            }
+            true => {}
+            false if options.process_main => self.vacuum_pages(table, options)?,
+            false if options.process_toast && rel.toast.is_valid() => {
+                self.vacuum_pages(rel.toast, options)?;
+            }
+            false => {}
+        }
+        self.commit_transaction()?;
+        self.core.database.changes.vacuumed(database, table, counts);
+        self.ensure_transaction()
+    }
+
+    fn analyze_one(&mut self, work: &Work, options: &Options) -> Result<()> {
+        let (table, database) = (work.table, self.core.state.oid);
+        if !self.may_work_on(work, options, "analyze", false)? {
+            return Ok(());
+        }
+        let rel = self.core.view()?.relation(table)?;
+        for (i, column) in work.columns.iter().enumerate() {
+            if rel.column_number(column).is_none() {
+                bail!(
+                    UNDEFINED_COLUMN,
+                    "column \"{column}\" of relation \"{}\" does not exist",
+                    rel.name
+                );
+            }
+            if work.columns[..i].contains(column) {
+                bail!(
+                    DUPLICATE_COLUMN,
+                    "column \"{column}\" of relation \"{}\" appears more than once",
+                    rel.name
+                );
+            }
+        }
+        if !matches!(rel.kind, RelKind::Table | RelKind::MatView | RelKind::Partitioned) {
+            if work.named && !options.vacuum {
+                let text = format!(
+                    "skipping \"{}\" --- cannot analyze non-tables or special system tables",
+                    rel.name
+                );
+                self.core.notice(Error::warning(text));
+            }
+            return Ok(());
+        }
+        let counts = self.core.database.changes.of(database, table);
+        crate::command::analyze::analyze_table(self, table, &work.columns)?;
+        self.core.database.changes.analysed(database, table, counts);
+        Ok(())
+    }
+
+    /// False, with a warning, if the user may not maintain the table, or it is locked and such
+    /// are to be skipped.
+    fn may_work_on(
+        &self,
+        work: &Work,
+        options: &Options,
+        verb: &str,
+        exclusive: bool,
+    ) -> Result<bool> {
+        let view = self.core.view()?;
+        let Some(rel) = view.find_relation(work.table)? else { return Ok(false) };
+        if options.skip_locked {
+            let db = if rel.shared { Oid::INVALID } else { self.core.state.oid };
+            let tag = txn::LockTag::Relation { db, rel: rel.oid };
+            let mode = match exclusive {
+                true => txn::LockMode::AccessExclusive,
+                false => txn::LockMode::ShareUpdateExclusive,
+            };
+            if !self.core.txn()?.try_lock(tag, mode)?.is_held() {
+                if work.named {
+                    let text =
+                        format!("skipping {verb} of \"{}\" --- lock not available", rel.name);
+                    let code = base::SqlState::LOCK_NOT_AVAILABLE;
+                    self.core.notice(Error::with_severity(base::Severity::Warning, code, text));
+                }
+                return Ok(false);
+            }
+        }
+        let here = view.database(self.core.state.oid)?;
+        let user = self.core.users().current;
+        let owns_database =
+            !rel.shared && catalog::privilege::has_rights_of(&view, user, here.owner)?;
+        if owns_database || self.require_maintain(&rel).is_ok() {
+            return Ok(true);
+        }
+        // Of both VACUUM and ANALYZE the first one warns.
+        if verb == "vacuum" || !options.vacuum {
+            let text = format!("permission denied to {verb} \"{}\", skipping it", rel.name);
+            self.core.notice(Error::warning(text));
+        }
+        Ok(false)
+    }
+
+    /// The tables named, or all.
+    fn vacuum_tables(&self, stmt: &VacuumStmt) -> Result<Vec<Work>> {
         let view = self.core.view()?;
         let mut all = Vec::new();
         for r in &stmt.relations {
-            let rel = view
-                .require_relation(r.rel.schema.as_deref(), &r.rel.name)
-                .map_err(|e| e.at(r.rel.pos))?;
-            all.push(rel.oid);
+            let rel = view.require_relation(r.rel.schema.as_deref(), &r.rel.name)?;
+            all.push(Work { table: rel.oid, columns: r.columns.clone(), named: true });
         }
         if stmt.relations.is_empty() {
             for row in self.core.store.table_scan(oids::PG_CLASS)? {
                 if matches!(row.char("relkind")?, b'r' | b'm') {
-                    all.push(row.oid("oid")?);
+                    let table = row.oid("oid")?;
+                    let rel = view.relation(table)?;
+                    let others = rel.persistence == catalog::Persistence::Temp
+                        && Some(rel.namespace) != self.core.temp_namespace();
+                    if !others && self.require_maintain(&rel).is_ok() {
+                        all.push(Work { table, columns: Vec::new(), named: false });
+                    }
                 }
             }
         }
@@ -68,6 +187,11 @@ impl Session {
     }
 
     pub(crate) fn vacuum_table(&mut self, table: Oid) -> Result<()> {
+        let stmt = VacuumStmt { vacuum: true, options: Vec::new(), relations: Vec::new() };
+        self.vacuum_pages(table, &Options::read(&stmt)?)
+    }
+
+    fn vacuum_pages(&mut self, table: Oid, how: &Options) -> Result<()> {
         const SHARE_UPDATE_EXCLUSIVE: u8 = 4;
         self.lock_relation(table, SHARE_UPDATE_EXCLUSIVE)?;
         let view = self.core.view()?;
@@ -86,8 +210,8 @@ impl Session {
         let interrupts = self.interrupts().clone();
         let mut pause = |_: base::BlockNo, _: base::BlockNo| interrupts.check();
         let options = VacuumOptions {
-            all_pages: false,
-            index_cleanup: true,
+            all_pages: how.all_pages || how.freeze,
+            index_cleanup: how.index_cleanup,
             dead_limit: (memory / 8).max(1024),
             lock_for_truncation: None,
             pause: &mut pause,
@@ -107,8 +231,8 @@ impl Session {
             ];
             self.set_class(index.oid, &class)?;
         }
-        if rel.toast.is_valid() {
-            self.vacuum_table(rel.toast)?;
+        if rel.toast.is_valid() && how.process_toast {
+            self.vacuum_pages(rel.toast, how)?;
         }
         Ok(())
     }

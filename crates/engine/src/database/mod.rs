@@ -25,6 +25,7 @@ use os::sync::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use txn::{TxnConfig, TxnManager};
 use wal::{ControlFile, DbState, Wal, WalConfig};
@@ -55,6 +56,11 @@ pub struct Database {
     pub(crate) checkpoints: checkpoint::Checkpoints,
     pub(crate) changes: crate::autovacuum::AllChanges,
     pub(crate) doors: folders::Doors,
+    pub(crate) exports: crate::session::Exports,
+    /// Held while `postgresql.auto.conf` is written.
+    pub(crate) auto_conf: Mutex<()>,
+    configuration: AtomicU64,
+    reloader: RwLock<Option<crate::notify::Waker>>,
     pub(crate) switchboard: crate::notify::Switchboard,
     logger: RwLock<Option<Logger>>,
     /// When it was started, in microseconds since 1970.
@@ -134,6 +140,10 @@ impl Database {
             checkpoints: checkpoint::Checkpoints::default(),
             changes: Default::default(),
             doors: Default::default(),
+            exports: Default::default(),
+            auto_conf: Mutex::new(()),
+            configuration: AtomicU64::new(0),
+            reloader: RwLock::new(None),
             switchboard: Default::default(),
             logger: RwLock::new(None),
             start_micros: os::clock::now_micros(),
@@ -201,6 +211,26 @@ impl Database {
     /// Takes the settings of a configuration that was read again.
     pub fn set_defaults(&self, defaults: Defaults) {
         *self.defaults.write() = Arc::new(defaults);
+        self.configuration.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often the configuration was read again.
+    pub(crate) fn configuration(&self) -> u64 {
+        self.configuration.load(Ordering::Relaxed)
+    }
+
+    /// Sets who reads the configuration files again.
+    pub fn set_reloader(&self, reloader: crate::notify::Waker) {
+        *self.reloader.write() = Some(reloader);
+    }
+
+    /// Has the configuration files read again; false if nobody does that.
+    pub(crate) fn reload(&self) -> bool {
+        let reloader = self.reloader.read().clone();
+        if let Some(reloader) = &reloader {
+            reloader();
+        }
+        reloader.is_some()
     }
 
     /// What the sessions of a database share; made when the first comes.

@@ -248,6 +248,20 @@ impl Ddl<'_> {
                 }
             }
         };
+        if sorted.iter().any(|l| l.sort_order == order) {
+            // No number is left between the two: all labels get new ones.
+            for (i, l) in sorted.iter().enumerate().rev() {
+                let mut row = self.row_by_oid(indexes::PG_ENUM_OID, l.oid)?;
+                row.set_f32("enumsortorder", (sorted.len() + i) as f32 + 1.0)?;
+                self.rows.update(row)?;
+            }
+            for (i, l) in sorted.iter().enumerate() {
+                let mut row = self.row_by_oid(indexes::PG_ENUM_OID, l.oid)?;
+                row.set_f32("enumsortorder", i as f32 + 1.0)?;
+                self.rows.update(row)?;
+            }
+            return self.alter_enum(stmt);
+        }
         self.insert_label(t.oid, &stmt.new_value, order)
     }
 
@@ -453,36 +467,7 @@ impl Ddl<'_> {
             }
             None => t.collation,
         };
-        let mut not_null = None;
-        let mut default: Option<&ast::Expr> = None;
-        for c in &stmt.constraints {
-            match &c.kind {
-                ConstraintKind::NotNull(_) if not_null == Some(false) => {
-                    let e = err!(SYNTAX_ERROR, "conflicting NULL/NOT NULL constraints");
-                    return Err(e.at(c.pos));
-                }
-                ConstraintKind::Null if not_null == Some(true) => {
-                    let e = err!(SYNTAX_ERROR, "conflicting NULL/NOT NULL constraints");
-                    return Err(e.at(c.pos));
-                }
-                ConstraintKind::NotNull(_) => not_null = Some(true),
-                ConstraintKind::Null => not_null = Some(false),
-                ConstraintKind::Default(e) => {
-                    if default.is_some() {
-                        let e = err!(SYNTAX_ERROR, "multiple default expressions");
-                        return Err(e.at(c.pos));
-                    }
-                    default = Some(e);
-                }
-                ConstraintKind::Check(_) => {
-                    if c.no_inherit {
-                        let text = "check constraints for domains cannot be marked NO INHERIT";
-                        return Err(err!(INVALID_OBJECT_DEFINITION, "{text}").at(c.pos));
-                    }
-                }
-                other => return Err(refused_for_domain(other).at(c.pos)),
-            }
-        }
+        let (not_null, default) = domain_options(stmt)?;
         let default = default.map(|e| self.cook_type_default(last, base.oid, base.typmod, e));
         let default = default.transpose()?;
         let texts = match &default {
@@ -798,6 +783,41 @@ impl Ddl<'_> {
         }
         Ok(all)
     }
+}
+
+/// NOT NULL (or NULL) and DEFAULT of a new domain; what domains cannot have is refused.
+fn domain_options(stmt: &CreateDomainStmt) -> Result<(Option<bool>, Option<&ast::Expr>)> {
+    let mut not_null = None;
+    let mut default: Option<&ast::Expr> = None;
+    for c in &stmt.constraints {
+        match &c.kind {
+            ConstraintKind::NotNull(_) if not_null == Some(false) => {
+                let e = err!(SYNTAX_ERROR, "conflicting NULL/NOT NULL constraints");
+                return Err(e.at(c.pos));
+            }
+            ConstraintKind::Null if not_null == Some(true) => {
+                let e = err!(SYNTAX_ERROR, "conflicting NULL/NOT NULL constraints");
+                return Err(e.at(c.pos));
+            }
+            ConstraintKind::NotNull(_) => not_null = Some(true),
+            ConstraintKind::Null => not_null = Some(false),
+            ConstraintKind::Default(e) => {
+                if default.is_some() {
+                    let e = err!(SYNTAX_ERROR, "multiple default expressions");
+                    return Err(e.at(c.pos));
+                }
+                default = Some(e);
+            }
+            ConstraintKind::Check(_) => {
+                if c.no_inherit {
+                    let text = "check constraints for domains cannot be marked NO INHERIT";
+                    return Err(err!(INVALID_OBJECT_DEFINITION, "{text}").at(c.pos));
+                }
+            }
+            other => return Err(refused_for_domain(other).at(c.pos)),
+        }
+    }
+    Ok((not_null, default))
 }
 
 fn refused_for_domain(kind: &ConstraintKind) -> Error {

@@ -51,6 +51,9 @@ impl Ddl<'_> {
             bail!(WRONG_OBJECT_TYPE, "referenced relation \"{}\" is not a table", target.name);
         }
         self.check_persistence(&rel, &target)?;
+        if target.kind == RelKind::Partitioned {
+            return Err(base::Error::unsupported("foreign keys that refer to partitioned tables"));
+        }
         if fk.period || fk.target_period {
             return Err(base::Error::unsupported("FOREIGN KEY with PERIOD"));
         }

@@ -367,7 +367,6 @@ impl Ddl<'_> {
             bail!(INSUFFICIENT_PRIVILEGE, "only superuser can define a leakproof function");
         }
         let texts = options.source.clone();
-        let source;
         match (&stmt.body, &texts) {
             (Some(_), Some(_)) => {
                 bail!(INVALID_FUNCTION_DEFINITION, "duplicate function body specified")
@@ -387,39 +386,8 @@ impl Ddl<'_> {
                 new.body = Some(self.cook_body(body, name, &d, &new)?);
             }
             (None, Some(texts)) => {
-                if texts.len() > 1 && language_oid != oids::C_LANGUAGE {
-                    bail!(
-                        INVALID_FUNCTION_DEFINITION,
-                        "only one AS item needed for language \"{language}\""
-                    );
-                }
-                match language_oid {
-                    oids::C_LANGUAGE => {
-                        if !self.is_superuser()? {
-                            bail!(
-                                INSUFFICIENT_PRIVILEGE,
-                                "permission denied for language {language}"
-                            );
-                        }
-                        bail!(
-                            UNDEFINED_FILE,
-                            "could not access file \"{}\": No such file or directory",
-                            texts[0]
-                        );
-                    }
-                    oids::INTERNAL_LANGUAGE => {
-                        source = texts[0].clone();
-                        let text = if source.is_empty() { name } else { source.as_str() };
-                        if functions::builtin::proc_by_source(text).is_none() {
-                            bail!(
-                                UNDEFINED_FUNCTION,
-                                "there is no built-in function named \"{text}\""
-                            );
-                        }
-                        new.source = texts[0].as_str();
-                    }
-                    _ => new.source = texts[0].as_str(),
-                }
+                self.check_source(texts, name, &language, language_oid)?;
+                new.source = texts[0].as_str();
             }
         }
         if new.language == oids::SQL_LANGUAGE
@@ -439,6 +407,42 @@ impl Ddl<'_> {
             }
             Some(old) => self.replace_proc(&old, &new),
             None => self.insert_proc(&new).map(|_| ()),
+        }
+    }
+
+    /// The text of a function, as far as its language is known here.
+    fn check_source(
+        &self,
+        texts: &[String],
+        name: &str,
+        language: &str,
+        language_oid: Oid,
+    ) -> Result<()> {
+        if texts.len() > 1 && language_oid != oids::C_LANGUAGE {
+            bail!(
+                INVALID_FUNCTION_DEFINITION,
+                "only one AS item needed for language \"{language}\""
+            );
+        }
+        match language_oid {
+            oids::C_LANGUAGE => {
+                if !self.is_superuser()? {
+                    bail!(INSUFFICIENT_PRIVILEGE, "permission denied for language {language}");
+                }
+                bail!(
+                    UNDEFINED_FILE,
+                    "could not access file \"{}\": No such file or directory",
+                    texts[0]
+                )
+            }
+            oids::INTERNAL_LANGUAGE => {
+                let text = if texts[0].is_empty() { name } else { texts[0].as_str() };
+                if functions::builtin::proc_by_source(text).is_none() {
+                    bail!(UNDEFINED_FUNCTION, "there is no built-in function named \"{text}\"");
+                }
+                Ok(())
+            }
+            _ => Ok(()),
         }
     }
 

@@ -87,6 +87,10 @@ impl Ddl<'_> {
         if all.len() > 32 {
             bail!(TOO_MANY_COLUMNS, "cannot use more than 32 columns in an index");
         }
+        if new.unique {
+            let what = if new.primary { "PRIMARY KEY" } else { "UNIQUE" };
+            self.check_unique_key(&table, &new.keys, what)?;
+        }
         let columns = self.index_columns(&table, &all)?;
         let oid = self.create_relation(NewRelation {
             oid: None,
@@ -114,9 +118,12 @@ impl Ddl<'_> {
         self.depend_index(oid, &new, &all)?;
         let table = self.view.relation(new.table)?;
         if let Some(index) = table.indexes.iter().find(|i| i.oid == oid)
-            && index.relfile.number != 0
+            && table.kind != RelKind::Partitioned
         {
             self.storage.build_index(&table, index)?;
+        }
+        if table.kind == RelKind::Partitioned {
+            self.index_partitions(table.oid, oid)?;
         }
         Ok(oid)
     }
@@ -314,7 +321,14 @@ impl Ddl<'_> {
             including.push(self.included_elem(&table, elem)?);
         }
         let predicate = match &stmt.predicate {
-            Some(p) => Some(crate::cook::index_predicate(self, &table, p)?),
+            Some(p) => {
+                let text = crate::cook::index_predicate(self, &table, p)?;
+                let made: ir::Expr = crate::cook::from_text(&text)?;
+                if crate::cook::columns_of(&made).iter().any(|n| *n < 0) {
+                    return Err(on_system_columns());
+                }
+                Some(text)
+            }
             None => None,
         };
         let exprs = match exprs.is_empty() {
@@ -363,10 +377,18 @@ impl Ddl<'_> {
     ) -> Result<IndexKey> {
         let mut key = match &elem.name {
             Some(name) => {
+                if table.column_number(name).is_none()
+                    && super::column::SYSTEM_COLUMNS.iter().any(|s| s.0 == *name)
+                {
+                    return Err(on_system_columns());
+                }
                 let attnum = table
                     .column_number(name)
                     .ok_or_else(|| err!(UNDEFINED_COLUMN, "column \"{name}\" does not exist"))?;
                 let attr = &table.tuple.attrs[attnum as usize - 1];
+                if attr.generated == b'v' {
+                    return Err(Error::unsupported("indexes on virtual generated columns"));
+                }
                 let mut key = IndexKey::column(attnum, attr.type_oid, Oid::INVALID);
                 key.typmod = attr.typmod;
                 key.collation = attr.collation;
@@ -377,6 +399,9 @@ impl Ddl<'_> {
                     return Err(Error::internal("an index element without column and expression"));
                 };
                 let cooked = crate::cook::index_expr(self, table, e)?;
+                if crate::cook::columns_of(&cooked).iter().any(|n| *n < 0) {
+                    return Err(on_system_columns());
+                }
                 let mut key = IndexKey::column(0, cooked.ty(), Oid::INVALID);
                 key.name = elem_name(elem);
                 key.collation = cooked.collation();
@@ -449,6 +474,10 @@ impl Ddl<'_> {
         let default = self.view.database(self.view.context().database)?.tablespace;
         Ok(if oid == default { Oid::INVALID } else { oid })
     }
+}
+
+fn on_system_columns() -> Error {
+    err!(FEATURE_NOT_SUPPORTED, "index creation on system columns is not supported")
 }
 
 /// A notice or error with another code.

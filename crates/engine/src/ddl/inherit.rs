@@ -40,6 +40,30 @@ pub fn map_columns(expr: &Expr, from: &RelationDesc, to: &RelationDesc) -> Resul
     }
 }
 
+/// The columns of a partitioned table's key as expressions over one of its partitions.
+pub fn partition_key_over(parent: &RelationDesc, child: &RelationDesc) -> Result<Vec<Expr>> {
+    let Some(key) = &parent.partition_key else {
+        bail!(WRONG_OBJECT_TYPE, "table \"{}\" is not partitioned", parent.name);
+    };
+    let exprs: Vec<Expr> = match &key.exprs {
+        Some(text) => crate::cook::from_text(text)?,
+        None => Vec::new(),
+    };
+    let mut exprs = exprs.into_iter();
+    let mut all = Vec::new();
+    for n in &key.columns {
+        let expr = match *n {
+            0 => exprs.next().ok_or_else(|| Error::internal("a key lacks an expression"))?,
+            n => {
+                let a = &parent.tuple.attrs[n as usize - 1];
+                Expr::Var(ir::Var::new(1, n, a.type_oid, a.typmod, a.collation))
+            }
+        };
+        all.push(map_columns(&expr, parent, child)?);
+    }
+    Ok(all)
+}
+
 /// A parent's default of one inherited column.
 #[derive(Clone)]
 pub struct InheritedDefault {
@@ -351,6 +375,27 @@ impl Ddl<'_> {
                 b'n' => self.copy_not_null(parent, &rel, c)?,
                 _ => {}
             }
+        }
+        Ok(())
+    }
+
+    /// Children get the NOT NULL constraints they lack, as far as their rows allow.
+    pub fn pass_on_not_null(&self, table: Oid) -> Result<()> {
+        let parent = self.view.relation(table)?;
+        for child in self.view.children(table)? {
+            for c in parent.constraints.iter().filter(|c| c.kind == b'n' && !c.no_inherit) {
+                let rel = self.view.relation(child)?;
+                let name = &parent.tuple.attrs[c.columns[0] as usize - 1].name;
+                let Some(n) = rel.column_number(name) else { continue };
+                if rel.constraints.iter().any(|o| o.kind == b'n' && o.columns == [n]) {
+                    continue;
+                }
+                if rel.kind.has_storage() {
+                    self.storage.check_not_null(&rel, n)?;
+                }
+                self.copy_not_null(&parent, &rel, c)?;
+            }
+            self.pass_on_not_null(child)?;
         }
         Ok(())
     }

@@ -242,6 +242,7 @@ impl Ddl<'_> {
             for k in &keys {
                 self.add_not_null(table, k.attnum, None, false, true)?;
             }
+            self.pass_on_not_null(table)?;
         }
         self.create_index(NewIndex {
             table,

@@ -64,6 +64,8 @@ pub trait RelStorage {
         new: &RelationDesc,
         values: &[(i16, ir::Expr, bool)],
     ) -> Result<()>;
+    /// True if all rows of a partition belong to it, by its parent's key.
+    fn belong(&self, partition: Oid, parent: Oid) -> Result<bool>;
     /// True if a condition is false for some row of a table.
     fn violates(&self, table: &RelationDesc, condition: &ir::Expr) -> Result<bool>;
     /// The value of an expression without columns.

@@ -1,49 +1,793 @@
-//! Partitions: bounds, ATTACH and DETACH.
+//! Partitioned tables and partitions: keys, bounds, ATTACH and DETACH, and indexes of the tree.
 
 use super::Ddl;
-use base::{Error, Result};
-use catalog::RelationDesc;
-use parser::ast::{PartitionBound, RelName};
+use super::index::IndexKey;
+use base::{Error, Oid, Result, bail, err};
+use catalog::depend::{self, DependKind, ObjectAddress};
+use catalog::partition::{BoundKind, PartitionBound as StoredBound, Partitioning, RangeDatum};
+use catalog::{IndexDesc, RelKind, RelationDesc, SysRow, indexes, oids, vector};
+use parser::ast::{self, LockMode, PartitionBound, PartitionSpec, RelName};
+use std::cmp::Ordering;
+use std::sync::Arc;
+use types::Datum;
 
-impl Ddl<'_> {
-    /// ATTACH PARTITION.
-    pub fn attach_partition(
-        &self,
-        _parent: &RelationDesc,
-        _child: &RelName,
-        _bound: Option<&PartitionBound>,
-    ) -> Result<()> {
-        Err(Error::unsupported("ATTACH PARTITION"))
-    }
-
-    /// DETACH PARTITION.
-    pub fn detach_partition(&self, _parent: &RelationDesc, _child: &RelName) -> Result<()> {
-        Err(Error::unsupported("DETACH PARTITION"))
-    }
+/// A column of a partition key, for messages and coercion.
+struct KeyColumn {
+    name: String,
+    type_oid: Oid,
+    typmod: i32,
 }
 
 impl Ddl<'_> {
+    /// Writes a partitioned table's key.
+    pub(super) fn store_partition_key(&self, table: Oid, spec: &PartitionSpec) -> Result<()> {
+        let rel = self.view.relation(table)?;
+        let strategy = match spec.strategy.to_ascii_lowercase().as_str() {
+            "list" => b'l',
+            "range" => b'r',
+            "hash" => b'h',
+            _ => bail!(
+                INVALID_PARAMETER_VALUE,
+                "unrecognized partitioning strategy \"{}\"",
+                spec.strategy
+            ),
+        };
+        if strategy == b'l' && spec.elems.len() != 1 {
+            bail!(
+                INVALID_OBJECT_DEFINITION,
+                "cannot use \"list\" partition strategy with more than one column"
+            );
+        }
+        if spec.elems.len() > 32 {
+            bail!(TOO_MANY_COLUMNS, "cannot partition using more than 32 columns");
+        }
+        let (am, am_name) = match strategy {
+            b'h' => (oids::HASH_AM, "hash"),
+            _ => (oids::BTREE_AM, "btree"),
+        };
+        let mut columns = Vec::new();
+        let mut classes = Vec::new();
+        let mut collations = Vec::new();
+        let mut exprs: Vec<ir::Expr> = Vec::new();
+        for elem in &spec.elems {
+            let (number, ty, own) = self.partition_elem(&rel, elem, spec.pos, &mut exprs)?;
+            let collation = match &elem.collation {
+                Some(name) => self.collation(name)?,
+                None => own,
+            };
+            let class = match &elem.opclass {
+                Some(_) => self.choose_opclass(am, am_name, ty, elem.opclass.as_ref())?,
+                None => self.view.default_opclass(ty, am)?.ok_or_else(|| {
+                    err!(
+                        UNDEFINED_OBJECT,
+                        "data type {} has no default operator class for access method \
+                         \"{am_name}\"",
+                        self.format_type(ty, -1)
+                    )
+                    .hint(format!(
+                        "You must specify a {am_name} operator class or define a default \
+                         {am_name} operator class for the data type."
+                    ))
+                })?,
+            };
+            columns.push(number);
+            classes.push(class.oid);
+            collations.push(collation);
+        }
+        let mut row = SysRow::new(oids::PG_PARTITIONED_TABLE)?;
+        row.set_oid("partrelid", table)?
+            .set_char("partstrat", strategy)?
+            .set_i16("partnatts", columns.len() as i16)?
+            .set_oid("partdefid", Oid::INVALID)?
+            .set("partattrs", vector::from_i16s(oids::INT2VECTOR, &columns))?
+            .set("partclass", vector::from_oids(oids::OIDVECTOR, &classes))?
+            .set("partcollation", vector::from_oids(oids::OIDVECTOR, &collations))?;
+        if !exprs.is_empty() {
+            row.set_text("partexprs", &crate::cook::to_text(&exprs)?)?;
+        }
+        self.rows.insert(row)?;
+        let own = ObjectAddress::relation(table);
+        for class in classes {
+            let class = ObjectAddress::new(oids::PG_OPCLASS, class);
+            depend::record(self.rows, own, class, DependKind::Normal)?;
+        }
+        for e in &exprs {
+            for found in super::references::of_expr(e, table) {
+                if found.class != oids::PG_CLASS || found.object != table {
+                    depend::record(self.rows, own, found, DependKind::Normal)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn partition_elem(
+        &self,
+        rel: &RelationDesc,
+        elem: &ast::IndexElem,
+        pos: u32,
+        exprs: &mut Vec<ir::Expr>,
+    ) -> Result<(i16, Oid, Oid)> {
+        if let Some(name) = &elem.name {
+            let Some(n) = rel.column_number(name) else {
+                if super::column::SYSTEM_COLUMNS.iter().any(|s| s.0 == *name) {
+                    let e = err!(
+                        INVALID_OBJECT_DEFINITION,
+                        "cannot use system column \"{name}\" in partition key"
+                    );
+                    return Err(e.at(pos));
+                }
+                let e = err!(
+                    UNDEFINED_COLUMN,
+                    "column \"{name}\" named in partition key does not exist"
+                );
+                return Err(e.at(pos));
+            };
+            let attr = &rel.tuple.attrs[n as usize - 1];
+            if attr.generated != 0 {
+                let e =
+                    err!(INVALID_OBJECT_DEFINITION, "cannot use generated column in partition key");
+                return Err(e.detail(format!("Column \"{name}\" is a generated column.")).at(pos));
+            }
+            return Ok((n, attr.type_oid, attr.collation));
+        }
+        let Some(e) = &elem.expr else { return Err(Error::internal("an empty partition key")) };
+        let env = crate::analysis::env(self.env);
+        let made = analyze::relation_expr(&env, rel, e, analyze::ExprUse::PartitionKey)?;
+        if let ir::Expr::Var(v) = &made
+            && v.attno > 0
+        {
+            return Ok((v.attno, v.ty, v.collation));
+        }
+        if matches!(made, ir::Expr::Const(_)) {
+            bail!(INVALID_OBJECT_DEFINITION, "cannot use constant expression as partition key");
+        }
+        let (ty, collation) = (made.ty(), made.collation());
+        exprs.push(made);
+        Ok((0, ty, collation))
+    }
+
+    fn key_columns(&self, parent: &RelationDesc) -> Result<Vec<KeyColumn>> {
+        let Some(key) = &parent.partition_key else {
+            bail!(WRONG_OBJECT_TYPE, "table \"{}\" is not partitioned", parent.name);
+        };
+        let exprs: Vec<ir::Expr> = match &key.exprs {
+            Some(text) => crate::cook::from_text(text)?,
+            None => Vec::new(),
+        };
+        let mut exprs = exprs.iter();
+        let mut all = Vec::new();
+        for n in &key.columns {
+            all.push(match *n {
+                0 => {
+                    let e = exprs.next().ok_or_else(|| Error::internal("a key lacks a column"))?;
+                    KeyColumn {
+                        name: self.expr_text(parent, e)?,
+                        type_oid: e.ty(),
+                        typmod: e.typmod(),
+                    }
+                }
+                n => {
+                    let a = &parent.tuple.attrs[n as usize - 1];
+                    KeyColumn { name: a.name.to_string(), type_oid: a.type_oid, typmod: a.typmod }
+                }
+            });
+        }
+        Ok(all)
+    }
+
+    fn bound_value(&self, e: &ast::Expr, key: &KeyColumn) -> Result<Datum> {
+        let env = crate::analysis::env(self.env);
+        let made = analyze::partition_bound_value(&env, e, &key.name, key.type_oid, key.typmod)?;
+        self.storage.evaluate(&made)
+    }
+
+    fn value_text(&self, key: &KeyColumn, value: &Datum) -> Result<String> {
+        if value.is_null() {
+            return Ok("NULL".into());
+        }
+        let io = functions::FnEnv::io(self.env);
+        let text = crate::describe::value_text(key.type_oid, value, &io)?;
+        let base = self.base_type(key.type_oid)?.oid;
+        let number = matches!(
+            base,
+            oids::INT2
+                | oids::INT4
+                | oids::INT8
+                | oids::FLOAT4
+                | oids::FLOAT8
+                | oids::NUMERIC
+                | oids::OID
+        );
+        let plain = number && text.chars().all(|c| "0123456789+eE.".contains(c));
+        Ok(match base {
+            _ if plain => text,
+            oids::BOOL => if text == "t" { "true" } else { "false" }.to_string(),
+            _ => ir::deparse::quote_literal(&text),
+        })
+    }
+
+    /// A bound as it is written, analysed and checked against the parent's strategy.
+    fn cook_bound(&self, parent: &RelationDesc, bound: &PartitionBound) -> Result<StoredBound> {
+        let keys = self.key_columns(parent)?;
+        let strategy = parent.partition_key.as_ref().map_or(0, |k| k.strategy);
+        let wrong = |what: &str, pos: u32| {
+            err!(INVALID_TABLE_DEFINITION, "invalid bound specification for a {what} partition")
+                .at(pos)
+        };
+        let word = match strategy {
+            b'h' => "hash",
+            b'l' => "list",
+            _ => "range",
+        };
+        match bound {
+            PartitionBound::Default => {
+                if strategy == b'h' {
+                    bail!(
+                        INVALID_TABLE_DEFINITION,
+                        "a hash-partitioned table may not have a default partition"
+                    );
+                }
+                Ok(StoredBound { text: "DEFAULT".into(), kind: BoundKind::Default })
+            }
+            PartitionBound::Hash { modulus, remainder, pos } => {
+                if strategy != b'h' {
+                    return Err(wrong(word, *pos));
+                }
+                if *modulus <= 0 {
+                    bail!(
+                        INVALID_TABLE_DEFINITION,
+                        "modulus for hash partition must be an integer value greater than zero"
+                    );
+                }
+                if *remainder < 0 {
+                    bail!(
+                        INVALID_TABLE_DEFINITION,
+                        "remainder for hash partition must be an integer value greater than or \
+                         equal to zero"
+                    );
+                }
+                if remainder >= modulus {
+                    bail!(
+                        INVALID_TABLE_DEFINITION,
+                        "remainder for hash partition must be less than modulus"
+                    );
+                }
+                Ok(StoredBound {
+                    text: format!("FOR VALUES WITH (modulus {modulus}, remainder {remainder})"),
+                    kind: BoundKind::Hash(*modulus as u64, *remainder as u64),
+                })
+            }
+            PartitionBound::List { values, pos } => {
+                if strategy != b'l' {
+                    return Err(wrong(word, *pos));
+                }
+                let p = Partitioning::load(&self.view, parent)?;
+                let mut all: Vec<Datum> = Vec::new();
+                let mut texts = Vec::new();
+                for e in values {
+                    let v = self.bound_value(e, &keys[0])?;
+                    let twice = all.iter().any(|o| match (o.is_null(), v.is_null()) {
+                        (true, true) => true,
+                        (false, false) => p.compare(0, o, &v).is_ok_and(Ordering::is_eq),
+                        _ => false,
+                    });
+                    if twice {
+                        continue;
+                    }
+                    texts.push(self.value_text(&keys[0], &v)?);
+                    all.push(v);
+                }
+                Ok(StoredBound {
+                    text: format!("FOR VALUES IN ({})", texts.join(", ")),
+                    kind: BoundKind::List(all),
+                })
+            }
+            PartitionBound::Range { lower, upper, pos } => {
+                if strategy != b'r' {
+                    return Err(wrong(word, *pos));
+                }
+                if lower.len() != keys.len() {
+                    let text = "FROM must specify exactly one value per partitioning column";
+                    return Err(err!(INVALID_TABLE_DEFINITION, "{text}"));
+                }
+                if upper.len() != keys.len() {
+                    let text = "TO must specify exactly one value per partitioning column";
+                    return Err(err!(INVALID_TABLE_DEFINITION, "{text}"));
+                }
+                let (low, low_text) = self.range_bound(&keys, lower)?;
+                let (up, up_text) = self.range_bound(&keys, upper)?;
+                Ok(StoredBound {
+                    text: format!("FOR VALUES FROM ({low_text}) TO ({up_text})"),
+                    kind: BoundKind::Range(low, up),
+                })
+            }
+        }
+    }
+
+    fn range_bound(
+        &self,
+        keys: &[KeyColumn],
+        values: &[ast::Expr],
+    ) -> Result<(Vec<RangeDatum>, String)> {
+        let mut all: Vec<RangeDatum> = Vec::new();
+        let mut texts = Vec::new();
+        for (e, key) in values.iter().zip(keys) {
+            let d = match bound_word(e) {
+                Some("minvalue") => RangeDatum::Min,
+                Some("maxvalue") => RangeDatum::Max,
+                _ => {
+                    let v = self.bound_value(e, key)?;
+                    if v.is_null() {
+                        bail!(INVALID_TABLE_DEFINITION, "cannot specify NULL in range bound");
+                    }
+                    RangeDatum::Value(v)
+                }
+            };
+            match (all.last(), &d) {
+                (Some(RangeDatum::Min), x) if *x != RangeDatum::Min => {
+                    let text = "every bound following MINVALUE must also be MINVALUE";
+                    return Err(err!(DATATYPE_MISMATCH, "{text}").at(e.pos));
+                }
+                (Some(RangeDatum::Max), x) if *x != RangeDatum::Max => {
+                    let text = "every bound following MAXVALUE must also be MAXVALUE";
+                    return Err(err!(DATATYPE_MISMATCH, "{text}").at(e.pos));
+                }
+                _ => {}
+            }
+            texts.push(match &d {
+                RangeDatum::Min => "MINVALUE".to_string(),
+                RangeDatum::Max => "MAXVALUE".to_string(),
+                RangeDatum::Value(v) => self.value_text(key, v)?,
+            });
+            all.push(d);
+        }
+        Ok((all, texts.join(", ")))
+    }
+
+    /// A new bound must not overlap those that are there.
+    fn check_overlap(&self, child: &str, parent: &RelationDesc, bound: &StoredBound) -> Result<()> {
+        let p = Partitioning::load(&self.view, parent)?;
+        let overlap = |other: Oid| -> Result<Error> {
+            let other = self.view.relation(other)?;
+            Ok(err!(
+                INVALID_OBJECT_DEFINITION,
+                "partition \"{child}\" would overlap partition \"{}\"",
+                other.name
+            ))
+        };
+        match &bound.kind {
+            BoundKind::Default => {
+                if let Some(other) = p.default {
+                    let other = self.view.relation(other)?;
+                    bail!(
+                        INVALID_OBJECT_DEFINITION,
+                        "partition \"{child}\" conflicts with existing default partition \"{}\"",
+                        other.name
+                    );
+                }
+            }
+            BoundKind::List(values) => {
+                for v in values {
+                    for (oid, kind) in &p.parts {
+                        if p.takes(kind, std::slice::from_ref(v))? {
+                            return Err(overlap(*oid)?);
+                        }
+                    }
+                }
+            }
+            BoundKind::Range(low, up) => {
+                if p.compare_bounds(low, up)? != Ordering::Less {
+                    let text = bound.text.trim_start_matches("FOR VALUES FROM ");
+                    let (a, b) = text.split_once(" TO ").unwrap_or((text, ""));
+                    return Err(err!(
+                        INVALID_OBJECT_DEFINITION,
+                        "empty range bound specified for partition \"{child}\""
+                    )
+                    .detail(format!(
+                        "Specified lower bound {a} is greater than or equal to upper bound {b}."
+                    )));
+                }
+                for (oid, kind) in &p.parts {
+                    let BoundKind::Range(l, u) = kind else { continue };
+                    if p.compare_bounds(low, u)? == Ordering::Less
+                        && p.compare_bounds(l, up)? == Ordering::Less
+                    {
+                        return Err(overlap(*oid)?);
+                    }
+                }
+            }
+            BoundKind::Hash(modulus, remainder) => {
+                for (oid, kind) in &p.parts {
+                    let BoundKind::Hash(m, r) = kind else { continue };
+                    let (small, big) = (*m.min(modulus), *m.max(modulus));
+                    if big % small != 0 {
+                        let other = self.view.relation(*oid)?;
+                        return Err(err!(
+                            INVALID_OBJECT_DEFINITION,
+                            "every hash partition modulus must be a factor of the next larger \
+                             modulus"
+                        )
+                        .detail(match *modulus < *m {
+                            true => format!(
+                                "The new modulus {modulus} is not a factor of {m}, the modulus of \
+                                 existing partition \"{}\".",
+                                other.name
+                            ),
+                            false => format!(
+                                "The new modulus {modulus} is not divisible by {m}, the modulus \
+                                 of existing partition \"{}\".",
+                                other.name
+                            ),
+                        }));
+                    }
+                    if r % small == remainder % small {
+                        return Err(overlap(*oid)?);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Writes a partition's bound.
     pub(super) fn store_bound(
         &self,
-        _child: base::Oid,
-        _parent: &RelationDesc,
-        _bound: &PartitionBound,
+        child: Oid,
+        parent: &RelationDesc,
+        bound: &PartitionBound,
     ) -> Result<()> {
-        Err(Error::unsupported("partitions"))
+        let cooked = self.cook_bound(parent, bound)?;
+        let rel = self.view.relation(child)?;
+        self.check_overlap(&rel.name, parent, &cooked).map_err(|e| e.at(place_of(bound)))?;
+        self.write_bound(child, parent, &cooked)
     }
 
-    /// Writes a partitioned table's key.
-    pub(super) fn store_partition_key(
+    fn write_bound(&self, child: Oid, parent: &RelationDesc, bound: &StoredBound) -> Result<()> {
+        let before = Partitioning::load(&self.view, parent)?.default;
+        let mut class = self.class_row(child)?;
+        class.set_text("relpartbound", &bound.store()?)?.set_bool("relispartition", true)?;
+        self.rows.update(class)?;
+        // The parent's descriptor is what plans depend on.
+        self.rows.update(self.class_row(parent.oid)?)?;
+        if bound.kind == BoundKind::Default {
+            let key = [Datum::U32(parent.oid.0)];
+            let rows = self.rows.index_scan(indexes::PG_PARTITIONED_TABLE_PARTRELID, &key)?;
+            if let Some(mut row) = rows.into_iter().next() {
+                row.set_oid("partdefid", child)?;
+                self.rows.update(row)?;
+            }
+        } else if let Some(default) = before {
+            // Rows of the default partition may now belong to the new one.
+            let name = self.view.relation(default)?.name.clone();
+            if !self.storage.belong(default, parent.oid)? {
+                bail!(
+                    CHECK_VIOLATION,
+                    "updated partition constraint for default partition \"{name}\" would be \
+                     violated by some row"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// A partition gets the indexes and foreign keys its parent has.
+    pub(super) fn inherit_indexes(&self, child: Oid, parent: &RelationDesc) -> Result<()> {
+        let parent = self.view.relation(parent.oid)?;
+        for index in &parent.indexes {
+            self.inherit_index(child, &parent, index, true)?;
+        }
+        for c in parent.constraints.iter().filter(|c| c.kind == b'f') {
+            let made = self.foreign_key_ast(&parent, c)?;
+            if let ast::ConstraintKind::ForeignKey(fk) = &made.kind {
+                let oid = self.add_foreign_key(child, &made, fk, true)?;
+                let mut row = self.constraint_row(oid)?;
+                row.set_oid("conparentid", c.oid)?
+                    .set_bool("conislocal", false)?
+                    .set_i16("coninhcount", 1)?;
+                self.rows.update(row)?;
+                let own = ObjectAddress::new(oids::PG_CONSTRAINT, oid);
+                let above = ObjectAddress::new(oids::PG_CONSTRAINT, c.oid);
+                depend::record(self.rows, own, above, DependKind::PartitionPrimary)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes an index of a partition for one of its parent, or takes one that is like it.
+    fn inherit_index(
         &self,
-        _table: base::Oid,
-        _spec: &parser::ast::PartitionSpec,
+        child: Oid,
+        parent: &RelationDesc,
+        index: &Arc<IndexDesc>,
+        adopt: bool,
     ) -> Result<()> {
-        Err(Error::unsupported("partitioning"))
+        let rel = self.view.relation(child)?;
+        let alike = |i: &&Arc<IndexDesc>| -> bool {
+            let name = |r: &RelationDesc, n: i16| match n {
+                0 => None,
+                n => r.tuple.attrs.get(n as usize - 1).map(|a| a.name.clone()),
+            };
+            i.am == index.am
+                && i.is_unique == index.is_unique
+                && i.n_keys == index.n_keys
+                && i.opclasses == index.opclasses
+                && i.collations == index.collations
+                && i.exprs.is_some() == index.exprs.is_some()
+                && i.predicate.is_some() == index.predicate.is_some()
+                && i.columns.len() == index.columns.len()
+                && i.columns
+                    .iter()
+                    .zip(&index.columns)
+                    .all(|(a, b)| name(&rel, *a) == name(parent, *b))
+        };
+        let free = |i: &&Arc<IndexDesc>| -> bool {
+            self.view.relation(i.oid).is_ok_and(|r| r.parents.is_empty())
+        };
+        let found = rel.indexes.iter().filter(|_| adopt).find(|i| alike(i) && free(i));
+        let made = match found {
+            Some(found) => found.oid,
+            None => self.copy_index(&rel, parent, index, None)?,
+        };
+        self.link_index(made, index.oid, child, parent)
     }
 
-    /// A partition gets the indexes its parent has.
-    pub(super) fn inherit_indexes(&self, _child: base::Oid, _parent: &RelationDesc) -> Result<()> {
-        Err(Error::unsupported("partitions"))
+    /// Makes an index the child of another, and its constraint that of the other's.
+    fn link_index(&self, own: Oid, above: Oid, child: Oid, parent: &RelationDesc) -> Result<()> {
+        let mut row = SysRow::new(oids::PG_INHERITS)?;
+        row.set_oid("inhrelid", own)?
+            .set_oid("inhparent", above)?
+            .set_i32("inhseqno", 1)?
+            .set_bool("inhdetachpending", false)?;
+        self.rows.insert(row)?;
+        let mut class = self.class_row(own)?;
+        class.set_bool("relispartition", true)?;
+        self.rows.update(class)?;
+        let mut class = self.class_row(above)?;
+        class.set_bool("relhassubclass", true)?;
+        self.rows.update(class)?;
+        let address = ObjectAddress::relation(own);
+        let kind = DependKind::PartitionPrimary;
+        depend::record(self.rows, address, ObjectAddress::relation(above), kind)?;
+        let table = ObjectAddress::relation(child);
+        depend::record(self.rows, address, table, DependKind::PartitionSecondary)?;
+        let rel = self.view.relation(child)?;
+        let (Some(mine), Some(theirs)) = (
+            rel.constraints.iter().find(|c| c.index == own && c.kind != b'f'),
+            parent.constraints.iter().find(|c| c.index == above && c.kind != b'f'),
+        ) else {
+            return Ok(());
+        };
+        let mut row = self.constraint_row(mine.oid)?;
+        row.set_oid("conparentid", theirs.oid)?
+            .set_bool("conislocal", false)?
+            .set_i16("coninhcount", 1)?;
+        self.rows.update(row)?;
+        let own = ObjectAddress::new(oids::PG_CONSTRAINT, mine.oid);
+        let above = ObjectAddress::new(oids::PG_CONSTRAINT, theirs.oid);
+        depend::record(self.rows, own, above, DependKind::PartitionPrimary)
+    }
+
+    /// A new index of a partitioned table is made on all partitions.
+    pub fn index_partitions(&self, table: Oid, index: Oid) -> Result<()> {
+        let parent = self.view.relation(table)?;
+        let Some(desc) = parent.indexes.iter().find(|i| i.oid == index).cloned() else {
+            return Ok(());
+        };
+        for child in self.view.children(table)? {
+            self.storage.lock(child, LockMode::Share)?;
+            self.inherit_index(child, &parent, &desc, true)?;
+        }
+        Ok(())
+    }
+
+    /// A unique index of a partitioned table has all columns of its key.
+    pub fn check_unique_key(
+        &self,
+        parent: &RelationDesc,
+        keys: &[IndexKey],
+        what: &str,
+    ) -> Result<()> {
+        let Some(key) = &parent.partition_key else { return Ok(()) };
+        for n in &key.columns {
+            if *n == 0 {
+                return Err(err!(
+                    FEATURE_NOT_SUPPORTED,
+                    "unsupported {what} constraint with partition key definition"
+                )
+                .detail(format!(
+                    "{what} constraints cannot be used when partition keys include expressions."
+                )));
+            }
+            if !keys.iter().any(|k| k.attnum == *n) {
+                return Err(err!(
+                    FEATURE_NOT_SUPPORTED,
+                    "unique constraint on partitioned table must include all partitioning columns"
+                )
+                .detail(format!(
+                    "{what} constraint on table \"{}\" lacks column \"{}\" which is part of the \
+                     partition key.",
+                    parent.name,
+                    parent.tuple.attrs[*n as usize - 1].name
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// ATTACH PARTITION.
+    pub fn attach_partition(
+        &self,
+        parent: &RelationDesc,
+        name: &RelName,
+        bound: Option<&PartitionBound>,
+    ) -> Result<()> {
+        let child = self
+            .view
+            .require_relation(name.schema.as_deref(), &name.name)
+            .map_err(|e| e.at(name.pos))?;
+        self.storage.lock(child.oid, LockMode::AccessExclusive)?;
+        let child = self.view.relation(child.oid)?;
+        if parent.kind == RelKind::PartitionedIndex {
+            return self.attach_index(parent, &child);
+        }
+        let Some(bound) = bound else { return Err(Error::internal("ATTACH without a bound")) };
+        self.require_owner_of_relation(&child)?;
+        if child.is_partition {
+            bail!(WRONG_OBJECT_TYPE, "\"{}\" is already a partition", child.name);
+        }
+        if child.of_type.is_valid() {
+            bail!(WRONG_OBJECT_TYPE, "cannot attach a typed table as partition");
+        }
+        if !child.parents.is_empty() {
+            bail!(WRONG_OBJECT_TYPE, "cannot attach inheritance child as partition");
+        }
+        if child.kind == RelKind::Table && !self.view.children(child.oid)?.is_empty() {
+            bail!(WRONG_OBJECT_TYPE, "cannot attach inheritance parent as partition");
+        }
+        self.refuse_circle(child.oid, parent)?;
+        let of = |r: &RelationDesc| r.persistence == catalog::Persistence::Temp;
+        if of(parent) && !of(&child) {
+            bail!(
+                WRONG_OBJECT_TYPE,
+                "cannot attach a permanent relation as partition of temporary relation \"{}\"",
+                parent.name
+            );
+        }
+        if !of(parent) && of(&child) {
+            bail!(
+                WRONG_OBJECT_TYPE,
+                "cannot attach a temporary relation as partition of permanent relation \"{}\"",
+                parent.name
+            );
+        }
+        for a in child.tuple.attrs.iter().filter(|a| !a.dropped) {
+            if parent.column_number(&a.name).is_none() {
+                return Err(err!(
+                    DATATYPE_MISMATCH,
+                    "table \"{}\" contains column \"{}\" not found in parent \"{}\"",
+                    child.name,
+                    a.name,
+                    parent.name
+                )
+                .detail("The new partition may contain only the columns present in parent."));
+            }
+        }
+        let cooked = self.cook_bound(parent, bound)?;
+        self.check_overlap(&child.name, parent, &cooked).map_err(|e| e.at(place_of(bound)))?;
+        self.match_columns(&child, parent, true)?;
+        self.match_constraints(&self.view.relation(child.oid)?.clone(), parent)?;
+        self.insert_inherits(child.oid, parent.oid, 1, true)?;
+        self.write_bound(child.oid, parent, &cooked)?;
+        self.inherit_indexes(child.oid, parent)?;
+        if !self.storage.belong(child.oid, parent.oid)? {
+            bail!(
+                CHECK_VIOLATION,
+                "partition constraint of relation \"{}\" is violated by some row",
+                child.name
+            );
+        }
+        Ok(())
+    }
+
+    fn attach_index(&self, parent: &RelationDesc, child: &RelationDesc) -> Result<()> {
+        let (Some(above), Some(own)) = (&parent.index, &child.index) else {
+            bail!(WRONG_OBJECT_TYPE, "\"{}\" is not an index", child.name);
+        };
+        if child.parents.contains(&parent.oid) {
+            return Ok(());
+        }
+        let table = self.view.relation(above.table)?;
+        let part = self.view.relation(own.table)?;
+        if !part.parents.contains(&table.oid) {
+            return Err(err!(
+                INVALID_OBJECT_DEFINITION,
+                "cannot attach index \"{}\" as a partition of index \"{}\"",
+                child.name,
+                parent.name
+            )
+            .detail(format!(
+                "Index \"{}\" is not an index on any partition of table \"{}\".",
+                child.name, table.name
+            )));
+        }
+        self.link_index(child.oid, parent.oid, part.oid, &table)
+    }
+
+    /// DETACH PARTITION.
+    pub fn detach_partition(&self, parent: &RelationDesc, name: &RelName) -> Result<()> {
+        let child = self
+            .view
+            .require_relation(name.schema.as_deref(), &name.name)
+            .map_err(|e| e.at(name.pos))?;
+        self.storage.lock(child.oid, LockMode::AccessExclusive)?;
+        let child = self.view.relation(child.oid)?;
+        self.remove_parent(&child, parent)?;
+        let default = child.partition_bound.as_deref().map(StoredBound::parse).transpose()?;
+        let mut class = self.class_row(child.oid)?;
+        class.set("relpartbound", Datum::Null)?.set_bool("relispartition", false)?;
+        self.rows.update(class)?;
+        self.rows.update(self.class_row(parent.oid)?)?;
+        if default.is_some_and(|b| b.kind == BoundKind::Default) {
+            let key = [Datum::U32(parent.oid.0)];
+            for mut row in self.rows.index_scan(indexes::PG_PARTITIONED_TABLE_PARTRELID, &key)? {
+                row.set_oid("partdefid", Oid::INVALID)?;
+                self.rows.update(row)?;
+            }
+        }
+        for (i, a) in child.tuple.attrs.iter().enumerate() {
+            if a.identity != 0 && !a.dropped {
+                let mut row = self.column_row(child.oid, i as i16 + 1)?;
+                row.set_char("attidentity", 0)?;
+                self.rows.update(row)?;
+            }
+        }
+        for index in &child.indexes {
+            self.unlink_index(index.oid)?;
+        }
+        for c in child.constraints.iter().filter(|c| c.parent.is_valid()) {
+            let mut row = self.constraint_row(c.oid)?;
+            row.set_oid("conparentid", Oid::INVALID)?
+                .set_bool("conislocal", true)?
+                .set_i16("coninhcount", 0)?;
+            self.rows.update(row)?;
+            let own = ObjectAddress::new(oids::PG_CONSTRAINT, c.oid);
+            let above = ObjectAddress::new(oids::PG_CONSTRAINT, c.parent);
+            depend::forget_one(self.rows, own, above)?;
+        }
+        Ok(())
+    }
+
+    fn unlink_index(&self, index: Oid) -> Result<()> {
+        let key = [Datum::U32(index.0)];
+        for row in self.rows.index_scan(indexes::PG_INHERITS_RELID, &key)? {
+            let above = ObjectAddress::relation(row.oid("inhparent")?);
+            self.rows.delete(&row)?;
+            depend::forget_one(self.rows, ObjectAddress::relation(index), above)?;
+        }
+        let mut class = self.class_row(index)?;
+        class.set_bool("relispartition", false)?;
+        self.rows.update(class)?;
+        Ok(())
+    }
+}
+
+/// Where messages about a bound point.
+fn place_of(bound: &PartitionBound) -> Option<u32> {
+    match bound {
+        PartitionBound::List { values, .. } => values.first().map(|e| e.pos),
+        PartitionBound::Range { lower, .. } => lower.first().map(|e| e.pos),
+        _ => None,
+    }
+}
+
+/// MINVALUE and MAXVALUE are columns of these names.
+fn bound_word(e: &ast::Expr) -> Option<&str> {
+    match &e.kind {
+        ast::ExprKind::Column { parts, star: false } if parts.len() == 1 => {
+            let name = parts[0].as_str();
+            matches!(name, "minvalue" | "maxvalue").then_some(name)
+        }
+        _ => None,
     }
 }

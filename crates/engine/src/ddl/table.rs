@@ -68,7 +68,7 @@ impl Ddl<'_> {
             },
             persistence,
             owner: self.user(),
-            am: oids::HEAP_AM,
+            am: if stmt.partition_by.is_some() { Oid::INVALID } else { oids::HEAP_AM },
             tablespace: self.tablespace(stmt.tablespace.as_deref())?,
             columns: &columns,
             options: reloptions(&stmt.options)?,

@@ -55,6 +55,10 @@ fn isolation_of(level: IsolationLevel) -> Isolation {
     }
 }
 
+fn no_prepared(name: &str) -> Error {
+    err!(UNDEFINED_OBJECT, "prepared transaction with identifier \"{name}\" does not exist")
+}
+
 fn no_transaction() -> Error {
     Error::with_severity(
         base::Severity::Warning,
@@ -261,6 +265,7 @@ impl Session {
             }
         }
         self.core.files.lock().open_doors();
+        self.core.forget_exports();
         let core = &self.core;
         core.changes.hand_on(core.state.oid, &core.database.changes, self.statement_micros);
         self.block = Block::default();
@@ -300,6 +305,7 @@ impl Session {
         self.core.listening.lock().aborted(board, self.core.state.oid);
         self.core.foreign_keys.clear();
         let pool = &self.core.database.storage().pool;
+        self.core.forget_exports();
         let files = self.core.files.lock().aborted(pool);
         self.core.files.lock().open_doors();
         self.core.set_txn(None);
@@ -346,10 +352,36 @@ impl Session {
                 self.rollback_to(name)?;
                 Ok("ROLLBACK")
             }
-            TransactionStmt::Prepare(_)
-            | TransactionStmt::CommitPrepared(_)
-            | TransactionStmt::RollbackPrepared(_) => Err(Error::unsupported("two-phase commit")),
+            TransactionStmt::Prepare(_) => self.prepare_transaction(),
+            TransactionStmt::CommitPrepared(name) => {
+                self.prevent_in_block("COMMIT PREPARED")?;
+                Err(no_prepared(name))
+            }
+            TransactionStmt::RollbackPrepared(name) => {
+                self.prevent_in_block("ROLLBACK PREPARED")?;
+                Err(no_prepared(name))
+            }
         }
+    }
+
+    /// PREPARE TRANSACTION, which the setting forbids unless it is changed.
+    fn prepare_transaction(&mut self) -> Result<&'static str> {
+        if self.block.failed {
+            self.rollback_all()?;
+            return Ok("ROLLBACK");
+        }
+        if !self.block.open {
+            self.core.notice(no_transaction());
+            self.rollback_all()?;
+            return Ok("ROLLBACK");
+        }
+        let most = self.core.settings.lock().i64("max_prepared_transactions");
+        self.rollback_all()?;
+        if most > 0 {
+            return Err(Error::unsupported("PREPARE TRANSACTION"));
+        }
+        Err(err!(OBJECT_NOT_IN_PREREQUISITE_STATE, "prepared transactions are disabled")
+            .hint("Set \"max_prepared_transactions\" to a nonzero value."))
     }
 
     fn begin_block(&mut self, modes: &[TransactionMode]) -> Result<()> {

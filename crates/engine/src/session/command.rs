@@ -104,6 +104,28 @@ impl Session {
                 "DECLARE CURSOR"
             }
             Stmt::Fetch(f) => return self.fetch_stmt(f, sink).map(Some),
+            Stmt::Cluster(c) => {
+                self.prevent_in_read_only("CLUSTER")?;
+                self.cluster_stmt(c)?
+            }
+            Stmt::Reindex(r) => {
+                self.prevent_in_read_only("REINDEX")?;
+                self.reindex_stmt(r)?
+            }
+            Stmt::AlterSystem(s) => {
+                self.alter_system(s)?;
+                "ALTER SYSTEM"
+            }
+            Stmt::SecurityLabel(s) => match &s.provider {
+                Some(name) => base::bail!(
+                    INVALID_PARAMETER_VALUE,
+                    "security label provider \"{name}\" is not loaded"
+                ),
+                None => base::bail!(
+                    INVALID_PARAMETER_VALUE,
+                    "no security label providers have been loaded"
+                ),
+            },
             _ => return Ok(None),
         };
         Ok(Some(tag.to_string()))

@@ -76,6 +76,12 @@ pub struct SessionCore {
     pub prepared: Mutex<HashMap<String, Arc<super::Prepared>>>,
     /// Cursors, as `pg_cursors` shows them.
     pub cursors: Mutex<Vec<crate::sysfn::CursorInfo>>,
+    /// Names of snapshots that the transaction has exported.
+    pub exports: Mutex<Vec<String>>,
+    /// What ALTER DATABASE and ALTER ROLE had set when the session began.
+    stored: Vec<(Source, Vec<String>)>,
+    /// The configuration that the settings are based on, by its number.
+    configuration: std::sync::atomic::AtomicU64,
     /// Channels listened to and messages to be sent.
     pub listening: Mutex<crate::notify::Listening>,
     /// Foreign keys to be looked at.
@@ -107,7 +113,9 @@ impl SessionCore {
         let backend = database.storage().txn.register(pid, oids::TEMPLATE1, interrupts)?;
         let (about, role, defaults) =
             with_shared_view(database, &backend, |view, rows| find_start(view, rows, options))?;
-        let defaults = with_stored(database, defaults)?;
+        let stored = defaults;
+        let configuration = database.configuration();
+        let defaults = with_stored(database, &stored)?;
         backend.set_database(about.oid);
         let state = database.database_state(about.oid);
         let (store, overlay, source) = rows_of(&state, database, about.tablespace);
@@ -125,6 +133,9 @@ impl SessionCore {
             sequences: Mutex::default(),
             changes: Default::default(),
             prepared: Mutex::default(),
+            exports: Mutex::default(),
+            stored,
+            configuration: configuration.into(),
             listening: Mutex::default(),
             cursors: Mutex::default(),
             foreign_keys: Default::default(),
@@ -193,6 +204,19 @@ impl SessionCore {
     /// Changes whose rights count.
     pub fn set_users(&self, users: Users) {
         *self.users.lock() = users;
+    }
+
+    /// Takes the values of a configuration that was read again, if there is one.
+    pub(crate) fn follow_configuration(&self) {
+        use std::sync::atomic::Ordering::Relaxed;
+        let now = self.database.configuration();
+        if self.configuration.load(Relaxed) == now {
+            return;
+        }
+        self.configuration.store(now, Relaxed);
+        if let Ok(defaults) = with_stored(&self.database, &self.stored) {
+            self.settings.lock().reload(defaults);
+        }
     }
 
     fn user_settings(&self) -> (String, String) {
@@ -489,7 +513,7 @@ fn stored_settings(
 
 fn with_stored(
     database: &Arc<Database>,
-    stored: Vec<(Source, Vec<String>)>,
+    stored: &[(Source, Vec<String>)],
 ) -> Result<Arc<Defaults>> {
     let defaults = database.defaults();
     if stored.is_empty() {
@@ -500,7 +524,7 @@ fn with_stored(
         for item in items {
             let Some((name, value)) = item.split_once('=') else { continue };
             // A value that is not possible any more must not lock anybody out.
-            if let Err(e) = own.set(name, value, source) {
+            if let Err(e) = own.set(name, value, *source) {
                 database.log(&e);
             }
         }

@@ -293,6 +293,7 @@ impl Cursor {
                 if stmt.is_move || !on_row {
                     return Ok((Vec::new(), u64::from(on_row && stmt.is_move)));
                 }
+                self.require_scroll()?;
                 Ok(counted(self.rows(session, env, self.pos, 1)?))
             }
             FetchDirection::Backward => {

@@ -146,6 +146,10 @@ impl RelStorage for Session {
         .constraint(name.to_string()))
     }
 
+    fn belong(&self, partition: Oid, parent: Oid) -> Result<bool> {
+        self.rows_belong(partition, parent)
+    }
+
     fn violates(&self, table: &RelationDesc, condition: &ir::Expr) -> Result<bool> {
         self.any_row(table, condition, false)
     }

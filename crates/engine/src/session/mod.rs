@@ -21,6 +21,7 @@ mod prepared;
 mod query;
 mod rewrite_table;
 mod simple;
+mod snapshots;
 mod utility;
 
 pub use block::TransactionStatus;
@@ -29,6 +30,7 @@ pub use env::StatementEnv;
 pub(crate) use planning::RunParts;
 pub use prepared::{Portal, Prepared};
 pub(crate) use simple::{is_query, statement_name};
+pub use snapshots::Exports;
 
 use crate::activity::{Place, SessionInfo, SessionState};
 use crate::settings::{Actor, SessionSettings};

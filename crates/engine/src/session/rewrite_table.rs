@@ -3,8 +3,9 @@
 use super::{RunParts, Session};
 use access::ExecTxn;
 use access::heap::InsertOptions;
-use base::Result;
+use base::{Oid, Result};
 use catalog::RelationDesc;
+use catalog::partition::Partitioning;
 use executor::RowExprs;
 use ir::Expr;
 use std::sync::Arc;
@@ -42,6 +43,57 @@ impl Session {
             Ok(true)
         })?;
         Ok(found)
+    }
+
+    /// True if all rows of a partition (and of those below it) belong to it.
+    pub(crate) fn rows_belong(&self, partition: Oid, parent: Oid) -> Result<bool> {
+        let view = self.core.view()?;
+        let rel = view.relation(partition)?;
+        if rel.relfile.number == 0 {
+            for child in view.children(partition)? {
+                if !self.leaf_belongs(child, partition, parent)? {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
+        self.leaf_belongs(partition, partition, parent)
+    }
+
+    fn leaf_belongs(&self, leaf: Oid, partition: Oid, parent: Oid) -> Result<bool> {
+        let env = self.env()?;
+        let parts = RunParts::new(self)?;
+        let storage = self.core.database.storage();
+        let rel = env.view.relation(leaf)?;
+        if rel.relfile.number == 0 {
+            for child in env.view.children(leaf)? {
+                if !self.leaf_belongs(child, partition, parent)? {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
+        let above = env.view.relation(parent)?;
+        let partitioning = Partitioning::load(&env.view, &above)?;
+        let keys = crate::ddl::inherit::partition_key_over(&above, &rel)?;
+        let snapshot = Arc::new(self.core.txn()?.latest_snapshot());
+        let mut progs = RowExprs::new(&env.view, storage, &rel, snapshot, &keys)?;
+        let columns = (0..rel.tuple.natts()).collect();
+        let mut all = true;
+        let mut row = Vec::new();
+        self.scan_table(&rel, columns, &mut |batch| {
+            for i in batch.positions() {
+                row.clear();
+                row.extend(batch.columns.iter().map(|c| c.get(i)));
+                let mut key = Vec::with_capacity(keys.len());
+                for n in 0..keys.len() {
+                    key.push(progs.value(parts.cx(&env), n, &row)?);
+                }
+                all &= partitioning.find(&key)? == Some(partition);
+            }
+            Ok(all)
+        })?;
+        Ok(all)
     }
 
     /// Writes the rows of `old` to the files of `new`, which have been made.

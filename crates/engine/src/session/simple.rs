@@ -33,6 +33,7 @@ impl Session {
 
     /// Sets the deadlines of `statement_timeout` and `lock_timeout`.
     pub(crate) fn start_statement_clock(&self) {
+        self.core.follow_configuration();
         let settings = self.core.resolved();
         self.interrupts().begin_statement(settings.statement_timeout);
         self.interrupts().set_lock_timeout_ms(settings.lock_timeout_ms);

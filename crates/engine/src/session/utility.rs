@@ -118,7 +118,57 @@ impl Session {
     fn definition(&mut self, stmt: &RawStmt, text: &str) -> Result<String> {
         self.prevent_in_read_only_definition(&stmt.stmt)?;
         self.prepare_temp(&stmt.stmt)?;
-        self.with_ddl(text, |ddl| run_definition(ddl, &stmt.stmt))
+        let tag = self.with_ddl(text, |ddl| run_definition(ddl, &stmt.stmt))?;
+        if let Stmt::CreateSchema(c) = &stmt.stmt
+            && !c.elements.is_empty()
+        {
+            self.schema_elements(c, text)?;
+        }
+        Ok(tag)
+    }
+
+    /// The statements within CREATE SCHEMA, run with the schema first in the search path.
+    fn schema_elements(&mut self, stmt: &parser::ast::CreateSchemaStmt, text: &str) -> Result<()> {
+        self.core.txn()?.increment_command()?;
+        let name = match (&stmt.name, &stmt.authorization) {
+            (Some(name), _) => name.clone(),
+            (None, Some(role)) => {
+                let oid = self.with_ddl(text, |ddl| ddl.role_oid(role))?;
+                self.core.view()?.role(oid)?.name.to_string()
+            }
+            (None, None) => return Ok(()),
+        };
+        {
+            let mut s = self.core.settings.lock();
+            let old = s.str("search_path").to_string();
+            s.begin_level();
+            let path = match old.is_empty() {
+                true => crate::ddl::name::quote(&name),
+                false => format!("{}, {old}", crate::ddl::name::quote(&name)),
+            };
+            let actor = crate::settings::Actor { superuser: true, at_start: false };
+            s.set("search_path", &path, true, actor)?;
+        }
+        let mut elements: Vec<&RawStmt> = stmt.elements.iter().collect();
+        elements.sort_by_key(|e| match &e.stmt {
+            Stmt::CreateSequence(_) => 0,
+            Stmt::CreateTable(_) => 1,
+            Stmt::CreateView(_) => 2,
+            Stmt::CreateIndex(_) => 3,
+            Stmt::CreateTrigger(_) => 4,
+            _ => 5,
+        });
+        let mut result = Ok(());
+        for element in elements {
+            result = check_element(&element.stmt, &name)
+                .and_then(|()| self.definition(element, text))
+                .and_then(|_| self.core.txn()?.increment_command().map(|_| ()));
+            if result.is_err() {
+                break;
+            }
+        }
+        self.core.settings.lock().abort_level();
+        result
     }
 
     /// Does something with all that a definition works with.
@@ -338,6 +388,24 @@ fn drop_tag(kind: ObjectKind) -> String {
     format!("DROP {}", kind_word(kind))
 }
 
+/// An element of CREATE SCHEMA goes to that schema.
+fn check_element(stmt: &Stmt, schema: &str) -> Result<()> {
+    let rel = match stmt {
+        Stmt::CreateTable(c) => &c.rel,
+        Stmt::CreateView(c) => &c.rel,
+        Stmt::CreateSequence(c) => &c.rel,
+        Stmt::CreateIndex(c) => &c.rel,
+        _ => return Ok(()),
+    };
+    match &rel.schema {
+        Some(other) if other != schema => bail!(
+            INVALID_SCHEMA_DEFINITION,
+            "CREATE specifies a schema ({other}) different from the one being created ({schema})"
+        ),
+        _ => Ok(()),
+    }
+}
+
 fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
     let tag = match stmt {
         Stmt::CreateTable(c) => {
@@ -357,9 +425,6 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
             "CREATE VIEW"
         }
         Stmt::CreateSchema(c) => {
-            if !c.elements.is_empty() {
-                return Err(Error::unsupported("CREATE SCHEMA with elements"));
-            }
             ddl.create_schema(c)?;
             "CREATE SCHEMA"
         }

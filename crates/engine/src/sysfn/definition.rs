@@ -45,6 +45,9 @@ fn pg_get_expr(s: &dyn SysSession, args: &Args) -> Result<Datum> {
     if text.is_empty() {
         return Ok(Datum::text(""));
     }
+    if text.starts_with("{\"text\"") {
+        return Ok(Datum::string(catalog::partition::PartitionBound::parse(text)?.text));
+    }
     // Bounds of partitions and built-in expressions are stored as their text.
     if !text.trim_start().starts_with(['{', '[', '"']) {
         return Ok(Datum::text(text));

@@ -31,6 +31,16 @@ pub(super) fn call(s: &dyn SysSession, args: &Args) -> Result<Datum> {
     Ok(Datum::string(text))
 }
 
+/// The text of an index's column, counted from 1.
+pub(crate) fn index_column(s: &dyn SysSession, index: Oid, column: i64) -> Result<String> {
+    let rel = s.view().relation(index)?;
+    let Some(desc) = &rel.index else { return Ok(String::new()) };
+    let table = s.view().relation(desc.table)?;
+    let exprs = index_exprs(desc)?;
+    let at = column as usize - 1;
+    Ok(bare_column(s, desc, &table, &exprs, at, style(false))?.0)
+}
+
 /// The name of an access method.
 pub(super) fn am_name(s: &dyn SysSession, am: Oid) -> Result<String> {
     let builtin = match am.0 {

@@ -20,6 +20,7 @@ mod table_rows;
 mod text;
 mod visible;
 
+pub(crate) use index::index_column;
 pub use names::ViewNames;
 pub(crate) use status::{encoding_name, encoding_number};
 

@@ -14,7 +14,7 @@ impl Root<'_> {
     /// If the table has children: adds a relation for each member of its tree.
     pub fn expand_inheritance(&mut self, rel: usize) -> Result<()> {
         let BaseKind::Table(desc) = self.rels[rel].kind.clone() else { return Ok(()) };
-        if !desc.has_subclass {
+        if !desc.has_subclass && desc.kind.has_storage() {
             return Ok(());
         }
         let index = self.rels[rel].rtindex;
@@ -133,8 +133,17 @@ impl Root<'_> {
         let restrictions = self.rels[rel].restrictions.clone();
         let exprs = self.rels[rel].target.exprs.clone();
         let mut parts: Vec<Rc<Path>> = Vec::new();
+        let clauses: Vec<Expr> = restrictions.iter().map(|r| r.clause.clone()).collect();
+        let BaseKind::AppendRel(top) = self.rels[rel].kind.clone() else { return Ok(()) };
+        let mut kept = Vec::new();
         for child in children {
             let Some(c) = self.base[child as usize] else { continue };
+            if let BaseKind::Table(member) = self.rels[c].kind.clone()
+                && self.is_pruned(&top, parent, &member, &clauses)?
+            {
+                continue;
+            }
+            kept.push(child);
             let mut target = Target::default();
             for e in &exprs {
                 target.exprs.push(self.for_member(e, parent, child)?);
@@ -156,6 +165,7 @@ impl Root<'_> {
             self.scan_paths(c)?;
             parts.extend(self.rels[c].cheapest_total.clone());
         }
+        self.rels[rel].children = kept;
         let rows: f64 = parts.iter().map(|p| p.rows).sum();
         let tuples: f64 = parts.iter().map(|p| self.rels[p.rel].tuples).sum();
         let width = parts.iter().map(|p| p.target.width).max().unwrap_or(0);

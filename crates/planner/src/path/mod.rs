@@ -4,6 +4,7 @@ pub mod add;
 pub mod append;
 pub mod index;
 pub mod join;
+mod prune;
 pub mod scan;
 
 use crate::rel::{IndexInfo, PathKey, Restriction, Target};

@@ -24,6 +24,10 @@ impl Root<'_> {
         let varno = self.rels[rel].rtindex;
         let mut indexes = Vec::new();
         for index in &desc.indexes {
+            if index.relfile.number == 0 {
+                // An index of a partitioned table has no entries of its own.
+                continue;
+            }
             if !index.is_valid || index.am != Oid(403) && !self.is_search_am(index.am) {
                 continue;
             }

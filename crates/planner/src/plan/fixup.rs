@@ -23,6 +23,7 @@ pub fn fix(plan: &mut Plan) {
         for c in plan.children_mut() {
             fix(c);
         }
+        elide(plan);
         return;
     }
     if let Some(c) = plan.outer.as_deref_mut() {
@@ -216,6 +217,23 @@ fn fix_subquery(plan: &mut Plan) {
     }
     let _ = (startup, total);
     *plan = sub;
+}
+
+/// An append of one child is that child.
+fn elide(plan: &mut Plan) {
+    let PlanNode::Append(a) = &mut plan.node else { return };
+    if a.children.len() != 1 || !plan.init_plans.is_empty() || !plan.qual.is_empty() {
+        return;
+    }
+    let Some(mut child) = a.children.pop() else { return };
+    for (own, label) in child.target.iter_mut().zip(&plan.target) {
+        own.name = label.name.clone();
+        own.resno = label.resno;
+        own.junk = label.junk;
+        own.sort_group_ref = label.sort_group_ref;
+        (own.orig_table, own.orig_column) = (label.orig_table, label.orig_column);
+    }
+    *plan = child;
 }
 
 fn fix_append(plan: &mut Plan) {

@@ -346,7 +346,7 @@ fn check_target(rel: &RelationDesc) -> Result<()> {
         RelKind::View => "view",
         RelKind::MatView => "materialized view",
         RelKind::Sequence => "sequence",
-        RelKind::Partitioned => return Err(Error::unsupported("COPY to a partitioned table")),
+        RelKind::Partitioned => return Ok(()),
         _ => bail!(WRONG_OBJECT_TYPE, "cannot copy to non-table relation \"{}\"", rel.name),
     };
     Err(err!(WRONG_OBJECT_TYPE, "cannot copy to {what} \"{}\"", rel.name))

@@ -174,6 +174,9 @@ impl Alter<'_, '_> {
                 rel.name
             );
         }
+        if self.merge_check(rel, c, e)? {
+            return Ok(());
+        }
         let before: Vec<Oid> = rel.constraints.iter().map(|c| c.oid).collect();
         ddl.add_check(rel.oid, c, e, false)?;
         let now = ddl.view.relation(rel.oid)?;
@@ -192,6 +195,35 @@ impl Alter<'_, '_> {
             self.inherit_check(&now, &child, made)?;
         }
         Ok(())
+    }
+
+    /// A check that the table inherits already becomes its own too.
+    fn merge_check(&self, rel: &RelationDesc, c: &Constraint, e: &ast::Expr) -> Result<bool> {
+        let ddl = self.ddl;
+        let Some(name) = &c.name else { return Ok(false) };
+        let found = rel.constraints.iter().find(|o| *o.name == **name && o.kind == b'c');
+        let Some(old) = found.filter(|o| !o.is_local && o.inherit_count > 0) else {
+            return Ok(false);
+        };
+        let Some(text) = &old.expr else { return Ok(false) };
+        let made = crate::cook::check(ddl, rel, e)?;
+        if !crate::ddl::inherit::same_expr(&made, &crate::cook::from_text(text)?) {
+            return Ok(false);
+        }
+        if c.no_inherit {
+            bail!(
+                INVALID_OBJECT_DEFINITION,
+                "constraint \"{name}\" conflicts with inherited constraint on relation \"{}\"",
+                rel.name
+            );
+        }
+        ddl.notice(Error::notice(format!(
+            "merging constraint \"{name}\" with inherited definition"
+        )));
+        let mut row = ddl.constraint_row(old.oid)?;
+        row.set_bool("conislocal", true)?;
+        ddl.rows.update(row)?;
+        Ok(true)
     }
 
     fn check_later(&self, table: Oid, made: &ConstraintDesc) -> Result<()> {

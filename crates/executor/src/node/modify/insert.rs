@@ -1,5 +1,6 @@
 //! INSERT.
 
+use super::route::mapped;
 use super::{Done, ModifySpec, TargetProg, conflict, exec_txn};
 use crate::hooks::RowChange;
 use crate::run::Run;
@@ -27,6 +28,47 @@ pub(super) fn insert(
         None => insert_row(run, x, target, row)?,
     };
     Ok(done.map(|d| (d, child)))
+}
+
+/// Inserts a row of a partitioned table into the partition it belongs to.
+pub(super) fn routed(
+    spec: &ModifySpec,
+    run: &mut Run,
+    x: &ExecTxn<'_>,
+    child: Vec<Datum>,
+) -> Result<Option<(Done, Vec<Datum>)>> {
+    let Some(done) = insert_routed(spec, run, x, &child)? else { return Ok(None) };
+    Ok(Some((done, child)))
+}
+
+/// Inserts a row that has the root's columns; what was done has them too.
+pub(super) fn insert_routed(
+    spec: &ModifySpec,
+    run: &mut Run,
+    x: &ExecTxn<'_>,
+    row: &[Datum],
+) -> Result<Option<Done>> {
+    let Some(router) = &spec.router else { return Ok(None) };
+    let n = router.find(run, row)?;
+    let (leaf, target) = (&router.leaves[n], &spec.leaves[n]);
+    let own = mapped(&leaf.map, &row[..row.len().min(leaf_width(leaf, row))]);
+    let Some(own) = prepare(run, target, own)? else { return Ok(None) };
+    if target.rel.hooked {
+        target.rel.check_belongs(run, &own)?;
+    }
+    let tid = target.rel.heap().insert(x, &own)?;
+    target.rel.insert_entries(run, x, &own, tid, &[])?;
+    let mut done = finish(run, target, tid, own)?;
+    done.table = Some(leaf.oid);
+    if let Some((_, own)) = &mut done.new {
+        *own = mapped(&leaf.back, own);
+    }
+    Ok(Some(done))
+}
+
+/// How many of a child's columns are the root's: the rest is junk.
+fn leaf_width(leaf: &super::route::Leaf, row: &[Datum]) -> usize {
+    leaf.back.as_ref().map_or(row.len(), Vec::len)
 }
 
 /// What a new row goes through before it is stored; None if a trigger suppressed it.
@@ -64,6 +106,7 @@ pub(super) fn insert_row(
 ) -> Result<Option<Done>> {
     let Some(row) = prepare(run, target, row)? else { return Ok(None) };
     let rel = &target.rel;
+    rel.check_belongs(run, &row)?;
     let tid = rel.heap().insert(x, &row)?;
     rel.insert_entries(run, x, &row, tid, &[])?;
     finish(run, target, tid, row).map(Some)
@@ -87,7 +130,7 @@ pub(super) fn finish(
         })?;
     }
     target.check_options(run, &row, &[CheckOptionKind::View])?;
-    Ok(Done { old: None, new: Some((tid, row)) })
+    Ok(Done { table: None, old: None, new: Some((tid, row)) })
 }
 
 /// Inserts the rows of a batch into a table without triggers; how many.
@@ -103,6 +146,7 @@ pub(super) fn insert_many(run: &mut Run, target: &TargetProg, batch: &Batch) -> 
         rel.generate(run, &mut row)?;
         target.check_options(run, &row, CHECKS)?;
         rel.check(run, &row)?;
+        rel.check_belongs(run, &row)?;
         rows.push(row);
     }
     let mut tids = Vec::with_capacity(rows.len());

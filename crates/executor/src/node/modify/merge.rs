@@ -136,7 +136,9 @@ pub(super) fn merge(
             CmdType::Delete => {
                 run.merge_action = Some("DELETE");
                 match delete::delete_row(run, x, target, tid)? {
-                    Attempt::Done(_) => Attempt::Done(Done { old: Some((tid, old)), new: None }),
+                    Attempt::Done(_) => {
+                        Attempt::Done(Done { table: None, old: Some((tid, old)), new: None })
+                    }
                     other => other,
                 }
             }

@@ -10,6 +10,7 @@ mod merge;
 pub(crate) mod recheck;
 mod rel;
 mod returning;
+pub(crate) mod route;
 mod update;
 
 pub(crate) use rel::{ResultRel, stored};
@@ -22,11 +23,13 @@ use crate::run::Run;
 use access::ExecTxn;
 use access::heap::AttrSet;
 use base::{Error, Result, Tid, err};
+use catalog::RelationDesc;
 use conflict::ConflictProg;
 use ir::{CheckOptionKind, CmdType, Plan};
 use merge::MergeProg;
 use recheck::{MarkProg, junk};
 use returning::Returning;
+use route::Router;
 use std::sync::Arc;
 use types::{BATCH_ROWS, Batch, Datum, PhysType};
 
@@ -64,6 +67,10 @@ pub(crate) struct ModifySpec {
     marks: Vec<MarkProg>,
     conflict: Option<ConflictProg>,
     merge: Option<MergeProg>,
+    /// INSERT into a partitioned table, or UPDATE of one: where rows go.
+    router: Option<Router>,
+    /// The partitions that rows are routed to, by the router's numbers.
+    leaves: Vec<TargetProg>,
     phys: Vec<PhysType>,
 }
 
@@ -77,6 +84,8 @@ struct ModifyNode {
 
 /// A change that was made.
 struct Done {
+    /// The partition that was written, if it is not the target.
+    table: Option<base::Oid>,
     old: Option<(Tid, Vec<Datum>)>,
     new: Option<(Tid, Vec<Datum>)>,
 }
@@ -89,8 +98,15 @@ pub(crate) fn compile(
     let child = c.outer(plan)?;
     let target = plan.outer.as_ref().map(|p| p.target.clone()).unwrap_or_default();
     let mut targets = Vec::new();
-    for t in &m.targets {
-        targets.push(TargetProg::compile(c, m, t, &child)?);
+    let root = root_of(c, m)?;
+    if m.operation != CmdType::Insert || root.is_none() {
+        for t in &m.targets {
+            targets.push(TargetProg::compile(c, m, t, &child)?);
+        }
+    }
+    let (router, leaves) = compile_router(c, m, root, &targets, &child)?;
+    if router.is_some() && m.on_conflict.is_some() {
+        return Err(Error::unsupported("ON CONFLICT on a partitioned table"));
     }
     let marks =
         m.row_marks.iter().map(|r| MarkProg::compile(c, r, &target)).collect::<Result<_>>()?;
@@ -116,8 +132,63 @@ pub(crate) fn compile(
         marks,
         conflict,
         merge,
+        router,
+        leaves,
         phys,
     }))
+}
+
+/// The partitioned table that rows are routed in, if the statement changes one.
+fn root_of(c: &PlanCompiler, m: &ir::ModifyTable) -> Result<Option<Arc<RelationDesc>>> {
+    let rti = match m.operation {
+        CmdType::Insert => m.nominal,
+        CmdType::Update if m.root > 0 => m.root,
+        _ => return Ok(None),
+    };
+    let ir::RteKind::Relation { relid, .. } = &c.stmt.rtable[rti as usize - 1].kind else {
+        return Ok(None);
+    };
+    let rel = c.ec.catalog.relation(*relid)?;
+    Ok(rel.partition_key.is_some().then_some(rel))
+}
+
+/// The router, and its leaves as targets. UPDATE routes only if it may change a key.
+fn compile_router(
+    c: &mut PlanCompiler,
+    m: &ir::ModifyTable,
+    root: Option<Arc<RelationDesc>>,
+    targets: &[TargetProg],
+    child: &Child,
+) -> Result<(Option<Router>, Vec<TargetProg>)> {
+    let Some(root) = root else { return Ok((None, Vec::new())) };
+    let router = Router::compile(c, &root)?;
+    if m.operation == CmdType::Update {
+        let assigns = |n: &i16| {
+            let name = &root.tuple.attrs[*n as usize - 1].name;
+            targets.iter().any(|t| {
+                let number = t.rel.rel.column_number(name);
+                t.rel.hooked || number.is_some_and(|n| t.assigned_numbers.contains(&n))
+            })
+        };
+        if !router.key_columns.iter().any(assigns) {
+            return Ok((None, Vec::new()));
+        }
+    }
+    let Some(first) = m.targets.first() else { return Ok((None, Vec::new())) };
+    let rti = if m.operation == CmdType::Insert { first.rtindex } else { m.root };
+    let rels = route::leaf_rels(c, &router, rti)?;
+    let mut leaves = Vec::new();
+    for rel in rels {
+        let mut t = ir::ModifyTarget { rtindex: rti, ..first.clone() };
+        if m.operation != CmdType::Insert {
+            t.returning = Vec::new();
+            t.with_check_options = Vec::new();
+        }
+        t.update_columns = Vec::new();
+        let natts = root.tuple.natts();
+        leaves.push(TargetProg::compile_over(c, m, &t, child, rel, natts)?);
+    }
+    Ok((Some(router), leaves))
 }
 
 impl TargetProg {
@@ -129,6 +200,19 @@ impl TargetProg {
     ) -> Result<TargetProg> {
         let rel = ResultRel::compile(c, t.rtindex)?;
         let natts = rel.natts();
+        TargetProg::compile_over(c, m, t, child, rel, natts)
+    }
+
+    /// As [`TargetProg::compile`]; RETURNING and check options are over rows of `width` columns.
+    fn compile_over(
+        c: &mut PlanCompiler,
+        m: &ir::ModifyTable,
+        t: &ir::ModifyTarget,
+        child: &Child,
+        rel: ResultRel,
+        width: usize,
+    ) -> Result<TargetProg> {
+        let natts = rel.natts();
         let assigned: Vec<usize> = t.update_columns.iter().map(|n| *n as usize - 1).collect();
         let generated = |i: usize| rel.rel.tuple.attrs[i].generated == b's';
         let unchanged: AttrSet =
@@ -137,9 +221,9 @@ impl TargetProg {
         let assigns_all = (0..natts).filter(live).all(|i| assigned.contains(&i));
         let returning = match t.returning.is_empty() {
             true => None,
-            false => Some(Returning::compile(c, m.operation, t, natts, child)?),
+            false => Some(Returning::compile(c, m.operation, t, width, child)?),
         };
-        let map = VarMap::default().and(t.rtindex, 0, natts);
+        let map = VarMap::default().and(t.rtindex, 0, width);
         let mut options = Vec::new();
         for o in &t.with_check_options {
             options.push(CheckOption {
@@ -215,7 +299,8 @@ impl NodeSpec for ModifySpec {
 
 impl ModifySpec {
     fn statement_hooks(&self, run: &mut Run, before: bool) -> Result<()> {
-        for t in self.targets.iter().filter(|t| t.rel.hooked) {
+        let inserted = self.leaves.iter().filter(|_| self.operation == CmdType::Insert);
+        for t in self.targets.iter().chain(inserted).filter(|t| t.rel.hooked) {
             let hooks = run.cx.hooks;
             match before {
                 true => hooks.before_statement(&t.rel.rel, self.operation)?,
@@ -242,6 +327,7 @@ impl ModifySpec {
         let x = exec_txn(run)?;
         let x = x.borrow();
         match self.operation {
+            CmdType::Insert if self.router.is_some() => insert::routed(self, run, &x, row),
             CmdType::Insert => insert::insert(self, run, &x, &self.targets[0], row),
             CmdType::Merge => merge::merge(self, run, &x, row),
             CmdType::Update | CmdType::Delete => {
@@ -301,6 +387,7 @@ impl ModifyNode {
         let spec = Arc::clone(&self.spec);
         let bulk = spec.operation == CmdType::Insert
             && spec.conflict.is_none()
+            && spec.router.is_none()
             && !spec.targets[0].rel.hooked;
         while let Some(batch) = self.child.next(run, BATCH_ROWS)? {
             run.check_interrupts()?;
@@ -333,7 +420,8 @@ impl Node for ModifyNode {
         }
         self.begin(run)?;
         let spec = Arc::clone(&self.spec);
-        if spec.targets.iter().all(|t| t.returning.is_none()) {
+        let all = || spec.targets.iter().chain(&spec.leaves);
+        if all().all(|t| t.returning.is_none()) {
             self.run_silently(run)?;
             self.finish(run)?;
             return Ok(None);
@@ -345,6 +433,8 @@ impl Node for ModifyNode {
                 break;
             };
             let target = match spec.operation {
+                // All leaves return the same, in the root's columns.
+                CmdType::Insert if spec.router.is_some() => &spec.leaves[0],
                 CmdType::Insert | CmdType::Merge => &spec.targets[0],
                 _ => spec.target_of(&row)?,
             };

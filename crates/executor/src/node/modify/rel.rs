@@ -35,6 +35,8 @@ pub(crate) struct ResultRel {
     checks: Vec<(String, Prog)>,
     /// Stored generated columns.
     generated: Vec<(usize, Prog)>,
+    /// Of a partition: which rows are its own.
+    belonging: Option<super::route::Belonging>,
     pub indexes: Vec<IndexProg>,
     /// It has triggers or takes part in foreign keys.
     pub hooked: bool,
@@ -48,7 +50,21 @@ pub(crate) fn stored(text: &str) -> Result<ir::Expr> {
 
 impl ResultRel {
     pub fn compile(c: &mut PlanCompiler, rti: u32) -> Result<ResultRel> {
-        let (rel, open) = relation_of(c, rti)?;
+        let (rel, _) = relation_of(c, rti)?;
+        ResultRel::compile_rel(c, rti, rel)
+    }
+
+    /// As [`ResultRel::compile`], of a table that need not be in the range table.
+    pub fn compile_rel(
+        c: &mut PlanCompiler,
+        rti: u32,
+        rel: Arc<RelationDesc>,
+    ) -> Result<ResultRel> {
+        let open = Arc::clone(rel.open(c.storage()?, c.ec.catalog)?);
+        let belonging = match rel.is_partition {
+            true => super::route::Belonging::compile(c, &rel)?,
+            false => None,
+        };
         let natts = rel.tuple.natts();
         let map = VarMap::default().and(1, 0, natts);
         let attrs = rel.tuple.attrs.iter().enumerate();
@@ -76,7 +92,18 @@ impl ResultRel {
             || !rel.referenced_by.is_empty()
             || rel.constraints.iter().any(|k| k.kind == b'f');
         let namespace = c.ec.catalog.namespace(rel.namespace)?.name.to_string();
-        Ok(ResultRel { rti, rel, open, not_null, checks, generated, indexes, hooked, namespace })
+        Ok(ResultRel {
+            rti,
+            rel,
+            open,
+            not_null,
+            checks,
+            generated,
+            belonging,
+            indexes,
+            hooked,
+            namespace,
+        })
     }
 
     pub fn heap(&self) -> &Arc<HeapRel> {
@@ -94,6 +121,26 @@ impl ResultRel {
             row[*i] = prog.eval(run, RowInput::Row(row))?;
         }
         Ok(())
+    }
+
+    /// Fails if a row is not one of this partition.
+    pub fn check_belongs(&self, run: &mut Run, row: &[Datum]) -> Result<()> {
+        let Some(b) = &self.belonging else { return Ok(()) };
+        if b.holds(run, row)? {
+            return Ok(());
+        }
+        let table = &self.rel.name;
+        Err(err!(CHECK_VIOLATION, "new row for relation \"{table}\" violates partition constraint")
+            .detail(self.failing_row(run, row))
+            .table(&*self.namespace, &**table))
+    }
+
+    /// True if a row is one of this partition.
+    pub fn belongs(&self, run: &mut Run, row: &[Datum]) -> Result<bool> {
+        match &self.belonging {
+            Some(b) => b.holds(run, row),
+            None => Ok(true),
+        }
     }
 
     /// NOT NULL and CHECK constraints.

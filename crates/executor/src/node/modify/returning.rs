@@ -12,6 +12,7 @@ use ir::{CmdType, ModifyTarget, OUTER_VAR, ReturningKind};
 use types::Datum;
 
 pub(super) struct Returning {
+    natts: usize,
     progs: Vec<Prog>,
     child_columns: usize,
 }
@@ -43,7 +44,7 @@ impl Returning {
         });
         map.spaces.push(new(ReturningKind::New));
         map.spaces.push(old(ReturningKind::Old));
-        Ok(Returning { progs: c.ec.targets(&t.returning, &map)?, child_columns })
+        Ok(Returning { natts, progs: c.ec.targets(&t.returning, &map)?, child_columns })
     }
 
     /// The returned columns for a change.
@@ -54,7 +55,7 @@ impl Returning {
         done: &Done,
         child: &[Datum],
     ) -> Result<Vec<Datum>> {
-        let natts = rel.natts();
+        let natts = self.natts;
         let mut input = Vec::with_capacity(2 * natts + self.child_columns + 3);
         for version in [&done.new, &done.old] {
             match version {
@@ -71,7 +72,7 @@ impl Returning {
         for version in [&done.new, &done.old] {
             input.push(version.as_ref().map_or(Datum::Null, |(tid, _)| tid_datum(*tid)));
         }
-        input.push(Datum::U32(rel.rel.oid.0));
+        input.push(Datum::U32(done.table.unwrap_or(rel.rel.oid).0));
         let mut out = Vec::with_capacity(self.progs.len());
         for prog in &self.progs {
             out.push(prog.eval(run, RowInput::Row(&input))?);

@@ -1,5 +1,7 @@
 //! UPDATE.
 
+use super::delete::delete_row;
+use super::insert::insert_routed;
 use super::recheck::{fetch_any, run_again, serialization_failure};
 use super::{Done, ModifySpec, TargetProg};
 use crate::hooks::RowChange;
@@ -39,6 +41,20 @@ pub(super) fn update(
         for (column, value) in target.assigned.iter().zip(&child) {
             new[*column] = value.clone();
         }
+        if let Some(moved) = move_row(spec, run, x, target, tid, &old, &new)? {
+            match moved {
+                Attempt::Done(done) => return Ok(Some((done, child))),
+                Attempt::Skip => return Ok(None),
+                Attempt::Changed(outcome) => {
+                    let strength = RowStrength::Update;
+                    match follow(spec, run, x, target, tid, outcome, strength, &child)? {
+                        Some((at, row)) => (tid, child) = (at, row),
+                        None => return Ok(None),
+                    }
+                    continue;
+                }
+            }
+        }
         match update_row(run, x, target, tid, old, new, &target.assigned_numbers)? {
             Attempt::Done(done) => return Ok(Some((done, child))),
             Attempt::Skip => return Ok(None),
@@ -51,6 +67,42 @@ pub(super) fn update(
             }
         }
     }
+}
+
+/// A row that no longer belongs to its partition moves to another: none if it stays.
+fn move_row(
+    spec: &ModifySpec,
+    run: &mut Run,
+    x: &ExecTxn<'_>,
+    target: &TargetProg,
+    tid: Tid,
+    old: &[Datum],
+    new: &[Datum],
+) -> Result<Option<Attempt>> {
+    let Some(router) = &spec.router else {
+        target.rel.check_belongs(run, new)?;
+        return Ok(None);
+    };
+    if target.rel.belongs(run, new)? {
+        return Ok(None);
+    }
+    let own = router.leaves.iter().find(|l| l.oid == target.rel.rel.oid);
+    let root = super::route::mapped(&own.and_then(|l| l.back.clone()), new);
+    // The row goes first to where it belongs, so that nothing is lost if it belongs nowhere.
+    router.find(run, &root)?;
+    Ok(Some(match delete_row(run, x, target, tid)? {
+        Attempt::Done(_) => match insert_routed(spec, run, x, &root)? {
+            Some(mut done) => {
+                done.old = Some((tid, old.to_vec()));
+                if let (Some((_, row)), Some(leaf)) = (&mut done.new, own) {
+                    *row = super::route::mapped(&leaf.map, row);
+                }
+                Attempt::Done(done)
+            }
+            None => Attempt::Skip,
+        },
+        other => other,
+    }))
 }
 
 /// One attempt to replace the row at `tid`.
@@ -106,7 +158,7 @@ pub(super) fn update_row(
                 change(Some(at), &old, &new, &mut |c| run.cx.hooks.after_row(c))?;
             }
             target.check_options(run, &new, &[CheckOptionKind::View])?;
-            Ok(Attempt::Done(Done { old: Some((tid, old)), new: Some((at, new)) }))
+            Ok(Attempt::Done(Done { table: None, old: Some((tid, old)), new: Some((at, new)) }))
         }
         Outcome::SelfModified(cid) => {
             self_modified(x, cid, "updated")?;

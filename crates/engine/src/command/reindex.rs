@@ -1,0 +1,176 @@
+//! REINDEX: indexes built anew. Those of system tables keep their files, which have fixed places.
+
+use crate::Session;
+use base::{Error, Oid, Result, bail, err};
+use catalog::{RelKind, RelationDesc, RowStore, oids};
+use parser::ast::{LockMode, ReindexKind, ReindexStmt};
+
+impl Session {
+    /// REINDEX; gives the command tag.
+    pub(crate) fn reindex_stmt(&mut self, stmt: &ReindexStmt) -> Result<&'static str> {
+        let mut concurrently = false;
+        let mut verbose = false;
+        for option in &stmt.options {
+            match option.name.as_str() {
+                "concurrently" => concurrently = crate::ddl::option::bool_of(option)?,
+                "verbose" => verbose = crate::ddl::option::bool_of(option)?,
+                "tablespace" => {
+                    let name = crate::ddl::option::text_of(option)?;
+                    if name != "pg_default" {
+                        return Err(Error::unsupported("REINDEX into a tablespace"));
+                    }
+                }
+                name => {
+                    let e = err!(SYNTAX_ERROR, "unrecognized REINDEX option \"{name}\"");
+                    return Err(e.at(option.pos));
+                }
+            }
+        }
+        if concurrently {
+            self.prevent_in_block("REINDEX CONCURRENTLY")?;
+        }
+        match stmt.kind {
+            ReindexKind::Index => self.reindex_index(stmt, concurrently, verbose)?,
+            ReindexKind::Table => {
+                let Some(name) = &stmt.rel else { return Ok("REINDEX") };
+                let view = self.core.view()?;
+                let rel = view.require_relation(name.schema.as_deref(), &name.name)?;
+                if !matches!(
+                    rel.kind,
+                    RelKind::Table | RelKind::MatView | RelKind::Toast | RelKind::Partitioned
+                ) {
+                    bail!(
+                        WRONG_OBJECT_TYPE,
+                        "\"{}\" is not a table or materialized view",
+                        rel.name
+                    );
+                }
+                self.require_maintain(&rel)?;
+                if concurrently && rel.oid < Oid::FIRST_NORMAL {
+                    bail!(FEATURE_NOT_SUPPORTED, "cannot reindex system catalogs concurrently");
+                }
+                if !self.reindex_table(rel.oid, verbose)? {
+                    let how = match concurrently {
+                        true => "that can be reindexed concurrently",
+                        false => "to reindex",
+                    };
+                    let text = format!("table \"{}\" has no indexes {how}", rel.name);
+                    self.core.notice(Error::notice(text));
+                }
+            }
+            _ => self.reindex_many(stmt, concurrently, verbose)?,
+        }
+        Ok("REINDEX")
+    }
+
+    fn reindex_index(
+        &mut self,
+        stmt: &ReindexStmt,
+        concurrently: bool,
+        verbose: bool,
+    ) -> Result<()> {
+        let Some(name) = &stmt.rel else { return Ok(()) };
+        let view = self.core.view()?;
+        let rel = view.require_relation(name.schema.as_deref(), &name.name)?;
+        let Some(index) = &rel.index else {
+            bail!(WRONG_OBJECT_TYPE, "\"{}\" is not an index", rel.name);
+        };
+        let table = view.relation(index.table)?;
+        self.require_maintain(&table)
+            .map_err(|_| crate::ddl::grant::permission_denied("index", &rel.name))?;
+        if concurrently && rel.oid < Oid::FIRST_NORMAL {
+            bail!(FEATURE_NOT_SUPPORTED, "cannot reindex system catalogs concurrently");
+        }
+        self.lock_relation(table.oid, LockMode::Share as u8)?;
+        self.rebuild(&table, rel.oid, verbose)
+    }
+
+    /// Builds a table's indexes anew, and those of its TOAST table; false if there are none.
+    fn reindex_table(&mut self, table: Oid, verbose: bool) -> Result<bool> {
+        self.lock_relation(table, LockMode::Share as u8)?;
+        let rel = self.core.view()?.relation(table)?;
+        let toast = match rel.toast.is_valid() {
+            true => self.reindex_table(rel.toast, verbose)?,
+            false => false,
+        };
+        for index in &rel.indexes {
+            self.rebuild(&rel, index.oid, verbose)?;
+        }
+        Ok(!rel.indexes.is_empty() || toast)
+    }
+
+    fn rebuild(&mut self, table: &RelationDesc, index: Oid, verbose: bool) -> Result<()> {
+        if index >= Oid::FIRST_NORMAL {
+            self.lock_relation(index, LockMode::AccessExclusive as u8)?;
+            self.with_ddl("", |ddl| ddl.new_index_file(table.oid, index))?;
+        }
+        if verbose {
+            let name = self.core.view()?.relation(index)?.name.clone();
+            let text = format!("index \"{name}\" was reindexed");
+            let code = base::SqlState::SUCCESSFUL_COMPLETION;
+            self.core.notice(Error::with_severity(base::Severity::Info, code, text));
+        }
+        Ok(())
+    }
+
+    /// REINDEX SCHEMA, DATABASE and SYSTEM: each table in a transaction of its own.
+    fn reindex_many(
+        &mut self,
+        stmt: &ReindexStmt,
+        concurrently: bool,
+        verbose: bool,
+    ) -> Result<()> {
+        let word = match stmt.kind {
+            ReindexKind::Schema => "SCHEMA",
+            ReindexKind::System => "SYSTEM",
+            _ => "DATABASE",
+        };
+        self.prevent_in_block(&format!("REINDEX {word}"))?;
+        let view = self.core.view()?;
+        let user = self.core.users().current;
+        let mut schema = None;
+        if stmt.kind == ReindexKind::Schema {
+            let name = stmt.name.as_deref().unwrap_or("");
+            let found = view.require_namespace(name)?;
+            if !catalog::privilege::has_rights_of(&view, user, found.owner)? {
+                bail!(INSUFFICIENT_PRIVILEGE, "must be owner of schema {name}");
+            }
+            schema = Some(found.oid);
+        } else {
+            let here = view.database(self.core.state.oid)?;
+            if stmt.name.as_deref().is_some_and(|n| n != &*here.name) {
+                bail!(FEATURE_NOT_SUPPORTED, "can only reindex the currently open database");
+            }
+            if !catalog::privilege::has_rights_of(&view, user, here.owner)? {
+                bail!(INSUFFICIENT_PRIVILEGE, "must be owner of database {}", here.name);
+            }
+        }
+        if stmt.kind == ReindexKind::System && concurrently {
+            bail!(FEATURE_NOT_SUPPORTED, "cannot reindex system catalogs concurrently");
+        }
+        if concurrently {
+            let text = "cannot reindex system catalogs concurrently, skipping all";
+            self.core.notice(Error::warning(text));
+        }
+        let mut tables = Vec::new();
+        for row in self.core.store.table_scan(oids::PG_CLASS)? {
+            let oid = row.oid("oid")?;
+            let wanted = matches!(row.char("relkind")?, b'r' | b'm')
+                && schema.is_none_or(|s| row.oid("relnamespace").is_ok_and(|n| n == s))
+                && (stmt.kind != ReindexKind::System || oid < Oid::FIRST_NORMAL);
+            if wanted && !(concurrently && oid < Oid::FIRST_NORMAL) {
+                tables.push(oid);
+            }
+        }
+        for table in tables {
+            if let Some(rel) = self.core.view()?.find_relation(table)?
+                && self.require_maintain(&rel).is_ok()
+            {
+                self.reindex_table(table, verbose)?;
+                self.commit_transaction()?;
+                self.ensure_transaction()?;
+            }
+        }
+        Ok(())
+    }
+}
