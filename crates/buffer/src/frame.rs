@@ -13,7 +13,7 @@ use std::mem;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
 /// Most that the clock hand has to take away before a page may go.
 const MAX_USAGE: u8 = 5;
@@ -36,6 +36,8 @@ pub(crate) struct Frame {
     version: AtomicU64,
     wait_seq: os::sync::atomic::AtomicU32,
     pub usage: AtomicU8,
+    /// Who uses the page has verified its structure since it was loaded.
+    verified: AtomicBool,
     index: u32,
     page: NonNull<Page>,
     /// Written only by the claimant. Read only with a pin on a frame seen valid.
@@ -56,6 +58,7 @@ impl Frame {
             version: AtomicU64::new(1),
             wait_seq: os::sync::atomic::AtomicU32::new(0),
             usage: AtomicU8::new(0),
+            verified: AtomicBool::new(false),
             index,
             page,
             tag: UnsafeCell::new(None),
@@ -81,7 +84,9 @@ impl Frame {
     /// The caller has claimed the frame.
     pub unsafe fn set_tag(&self, tag: Option<Tag>) -> Option<Tag> {
         // SAFETY: a claimed frame's tag is touched by the claimant only.
-        unsafe { mem::replace(&mut *self.tag.get(), tag) }
+        let old = unsafe { mem::replace(&mut *self.tag.get(), tag) };
+        self.verified.store(false, Ordering::Relaxed);
+        old
     }
 
     /// The page's bytes, for the holder of the exclusive latch or of the claim.
@@ -344,6 +349,17 @@ impl<'a> PageRef<'a> {
         unsafe { self.frame.as_ref() }
     }
 
+    /// True if somebody has verified the page's structure since it was loaded.
+    #[inline]
+    pub fn is_verified(&self) -> bool {
+        self.frame().verified.load(Ordering::Relaxed)
+    }
+
+    /// The page's structure has been verified: nobody needs to look again while it stays loaded.
+    pub fn set_verified(&self) {
+        self.frame().verified.store(true, Ordering::Relaxed);
+    }
+
     /// The end of the last log record that changed the page.
     pub fn lsn(&self) -> Lsn {
         page_lsn(self)
@@ -446,6 +462,17 @@ impl<'a> PageMut<'a> {
     /// The relation that the page belongs to.
     pub fn rel(&self) -> &Arc<RelFiles> {
         &self.tag().rel
+    }
+
+    /// True if somebody has verified the page's structure since it was loaded.
+    #[inline]
+    pub fn is_verified(&self) -> bool {
+        self.frame().verified.load(Ordering::Relaxed)
+    }
+
+    /// The page's structure has been verified: nobody needs to look again while it stays loaded.
+    pub fn set_verified(&self) {
+        self.frame().verified.store(true, Ordering::Relaxed);
     }
 
     /// The end of the last log record that changed the page.

@@ -1,7 +1,7 @@
 //! Verification of a whole index: every page's bytes, the order of items, high keys, siblings,
 //! downlinks, and that each entry has a row. Nobody may write to the index meanwhile.
 
-use super::key::{compare_items, corrupt, verify_page};
+use super::key::{compare_items, corrupt, verify};
 use super::page::{self, Item, Page, flag};
 use super::search::{End, Target};
 use super::tree::Tree;
@@ -55,7 +55,7 @@ impl Tree<'_> {
         let mut unlinked = false;
         while block != BlockNo::INVALID {
             let p = self.read(block)?;
-            verify_page(self.index, block, &p)?;
+            verify(self.index, block, &p)?;
             let flags = page::flags(&p);
             if page::level(&p) != level || flags & (flag::DELETED | flag::META) != 0 {
                 return Err(corrupt(self.index, block, "a page of another kind is linked"));

@@ -1,6 +1,7 @@
 //! Search keys, and their comparison with the items of a page.
 
 use super::page::{self, Item, Page, get32, get64};
+use super::tree::{ReadPage, WritePage};
 use crate::index::{IndexRel, KeyCmp, KeyColumn, Probe};
 use crate::index::{decode, next_stored};
 use base::{BlockNo, Result, Tid, bail, err};
@@ -392,7 +393,43 @@ pub fn corrupt(index: &IndexRel, block: BlockNo, what: impl std::fmt::Display) -
 }
 
 /// Fails unless the page's line pointers and items are in bounds.
-pub fn verify_page(index: &IndexRel, block: BlockNo, p: &Page) -> Result<()> {
+pub fn verify_page<P: Latched>(index: &IndexRel, block: BlockNo, latched: &P) -> Result<()> {
+    if latched.is_verified() {
+        return Ok(());
+    }
+    verify(index, block, latched)?;
+    latched.set_verified();
+    Ok(())
+}
+
+/// A latched page whose frame knows whether it was verified.
+pub trait Latched: std::ops::Deref<Target = Page> {
+    /// It was, since it was loaded.
+    fn is_verified(&self) -> bool;
+    /// It is now.
+    fn set_verified(&self);
+}
+
+impl Latched for ReadPage {
+    fn is_verified(&self) -> bool {
+        ReadPage::is_verified(self)
+    }
+    fn set_verified(&self) {
+        ReadPage::set_verified(self)
+    }
+}
+
+impl Latched for WritePage {
+    fn is_verified(&self) -> bool {
+        WritePage::is_verified(self)
+    }
+    fn set_verified(&self) {
+        WritePage::set_verified(self)
+    }
+}
+
+/// The same, whether it was verified or not.
+pub fn verify(index: &IndexRel, block: BlockNo, p: &Page) -> Result<()> {
     if page::is_new(p) {
         bail!(
             INDEX_CORRUPTED,
