@@ -2,7 +2,7 @@
 //! outside of blocks.
 
 use super::Session;
-use crate::settings::isolation_value;
+use crate::settings::{isolation_value, serializable_unsupported};
 use base::settings::SettingValue;
 use base::{Error, Result, SqlState, bail, err};
 use parser::ast::{IsolationLevel, Stmt, TransactionMode, TransactionStmt};
@@ -46,13 +46,14 @@ pub struct Block {
     savepoints: Vec<Savepoint>,
 }
 
-fn isolation_of(level: IsolationLevel) -> Isolation {
-    match level {
+fn isolation_of(level: IsolationLevel) -> Result<Isolation> {
+    Ok(match level {
         IsolationLevel::ReadUncommitted => Isolation::ReadUncommitted,
         IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
         IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
-        IsolationLevel::Serializable => Isolation::Serializable,
-    }
+        // Less than was asked for would be silently wrong.
+        IsolationLevel::Serializable => return Err(serializable_unsupported()),
+    })
 }
 
 fn no_prepared(name: &str) -> Error {
@@ -404,7 +405,7 @@ impl Session {
         for mode in modes {
             match mode {
                 TransactionMode::Isolation(level) => {
-                    let isolation = isolation_of(*level);
+                    let isolation = isolation_of(*level)?;
                     if txn.has_kept_snapshot() && isolation != txn.isolation() {
                         bail!(
                             ACTIVE_SQL_TRANSACTION,
