@@ -25,6 +25,7 @@ mod merge;
 mod names;
 mod oper;
 mod params;
+mod policy;
 mod record;
 mod recursion;
 mod rewrite;

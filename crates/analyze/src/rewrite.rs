@@ -12,6 +12,7 @@ const MAX_DEPTH: u32 = 100;
 /// Makes a query ready for the planner: one or, with rules, several or none.
 pub fn rewrite(env: &Env, query: Query) -> Result<Vec<Query>> {
     let mut query = query;
+    crate::policy::reset();
     rewrite_query(env, &mut query, 0)?;
     Ok(vec![query])
 }
@@ -41,6 +42,18 @@ fn rewrite_query(env: &Env, query: &mut Query, depth: u32) -> Result<()> {
                 let relid = *relid;
                 expand_view(env, query, i, relid, depth)?;
             }
+            RteKind::Relation { relkind: 'r' | 'p', .. } if !is_target && in_from => {
+                if let Some(mut inner) = crate::policy::secure_source(env, query, i)? {
+                    // The table itself stands in the subquery; its entry there is done.
+                    let result = rewrite_conditions(env, &mut inner, depth + 1);
+                    crate::policy::leave();
+                    result?;
+                    let rte = &mut query.rtable[i];
+                    rte.perms = None;
+                    rte.kind =
+                        RteKind::Subquery { query: Box::new(inner), view: None, barrier: true };
+                }
+            }
             RteKind::Relation { relid, relkind: 'm', .. } => {
                 let rel = env.catalog.relation(*relid)?;
                 if !rel.is_populated && query.rtable[i].in_from {
@@ -55,6 +68,11 @@ fn rewrite_query(env: &Env, query: &mut Query, depth: u32) -> Result<()> {
             _ => {}
         }
     }
+    rewrite_conditions(env, query, depth)
+}
+
+/// The queries within a query's expressions, and columns that are computed.
+fn rewrite_conditions(env: &Env, query: &mut Query, depth: u32) -> Result<()> {
     let mut result = Ok(());
     ir::walk::own_exprs_mut(query, &mut |e| {
         ir::walk::transform(e, &mut |e| {
@@ -228,7 +246,7 @@ fn rewrite_target(env: &Env, query: &mut Query) -> Result<()> {
         crate::rewrite_view::rewrite_target_view(env, query, &rel)?;
         return rewrite_target(env, query);
     }
-    Ok(())
+    crate::policy::secure_target(env, query, &rel)
 }
 
 /// The value of a column that a statement does not give: its default, or its type's.

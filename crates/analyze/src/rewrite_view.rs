@@ -79,7 +79,7 @@ impl Columns {
 }
 
 /// An expression with the columns of one entry as those of another.
-fn moved(e: &Expr, from: u32, to: u32) -> Expr {
+pub(crate) fn moved(e: &Expr, from: u32, to: u32) -> Expr {
     let mut made = e.clone();
     ir::walk::rewrite_expr(&mut made, 0, &mut |e, level| {
         let Expr::Var(v) = e else { return None };

@@ -70,6 +70,7 @@ pub fn changes_of(row: &SysRow) -> Result<Vec<Change>> {
         oids::PG_CONSTRAINT => vec![relation("conrelid")?, relation("confrelid")?],
         oids::PG_TRIGGER => vec![relation("tgrelid")?],
         oids::PG_REWRITE => vec![relation("ev_class")?],
+        oids::PG_POLICY => vec![relation("polrelid")?],
         oids::PG_INHERITS => vec![relation("inhrelid")?, relation("inhparent")?],
         oids::PG_DEPEND if row.char("deptype")? == b'i' && row.i32("refobjsubid")? > 0 => {
             vec![relation("refobjid")?]

@@ -26,6 +26,8 @@ indexes! {
     PG_TRIGGER_OID = 2702, "oid";
     PG_REWRITE_OID = 2692, "oid";
     PG_REWRITE_REL = 2693, "ev_class, rulename";
+    PG_POLICY_OID = 3257, "oid";
+    PG_POLICY_NAME = 3258, "polrelid, polname";
     PG_INHERITS_PARENT = 2187, "inhparent";
     PG_INHERITS_RELID = 2680, "inhrelid, inhseqno";
     PG_PARTITIONED_TABLE_PARTRELID = 3351, "partrelid";

@@ -67,6 +67,18 @@ impl Loader<'_> {
         for row in self.rows.index_scan(indexes::PG_INHERITS_RELID, &[key(oid)])? {
             rel.parents.push(row.oid("inhparent")?);
         }
+        if rel.row_security {
+            for row in self.rows.index_scan(indexes::PG_POLICY_NAME, &[key(oid)])? {
+                rel.policies.push(PolicyDesc {
+                    name: row.text("polname")?,
+                    command: row.char("polcmd")?,
+                    permissive: row.bool("polpermissive")?,
+                    roles: row.oids("polroles")?,
+                    qual: row.opt_text("polqual")?,
+                    check: row.opt_text("polwithcheck")?,
+                });
+            }
+        }
         if rel.kind == RelKind::Partitioned {
             rel.partition_key = self.partition_key(oid)?;
         }

@@ -121,6 +121,7 @@ impl RelationDesc {
             tuple,
             defaults: Vec::new(),
             identities: Vec::new(),
+            policies: Vec::new(),
             index: None,
             indexes: Vec::new(),
             constraints: Vec::new(),

@@ -68,7 +68,7 @@ impl Grantable {
         if self.public() != 0 {
             items.push(item(Oid::INVALID, self.public()));
         }
-        if !matches!(self, Grantable::Column | Grantable::Parameter) {
+        if self != Grantable::Column {
             items.push(item(owner, self.all()));
         }
         items

@@ -24,6 +24,7 @@ pub mod numeric;
 pub mod oid;
 pub mod range;
 pub mod record;
+pub mod ts;
 pub mod tuple;
 
 pub use batch::{BATCH_ROWS, Batch, Bitmap, BytesColumn, Column, ColumnBuilder, ColumnData};

@@ -9,8 +9,8 @@ pub use object::{
     RoleDesc, TypeDesc,
 };
 pub use relation::{
-    ConstraintDesc, ForeignKey, IndexDesc, PartitionKeyDesc, Persistence, RelKind, RelationDesc,
-    RuleDesc, SequenceDesc, StatisticDesc, StatisticSlot, TriggerDesc,
+    ConstraintDesc, ForeignKey, IndexDesc, PartitionKeyDesc, Persistence, PolicyDesc, RelKind,
+    RelationDesc, RuleDesc, SequenceDesc, StatisticDesc, StatisticSlot, TriggerDesc,
 };
 
 use std::sync::Arc;

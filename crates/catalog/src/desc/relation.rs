@@ -179,6 +179,8 @@ pub struct RelationDesc {
     pub tuple: Arc<TupleDesc>,
     /// Default or generation expressions by attribute number.
     pub defaults: Vec<(i16, NodeText)>,
+    /// Its row security policies, if row security is on.
+    pub policies: Vec<PolicyDesc>,
     /// Sequences of identity columns by attribute number.
     pub identities: Vec<(i16, Oid)>,
     /// What it is if it is an index.
@@ -423,6 +425,23 @@ pub struct RuleDesc {
     /// JSON of `Vec<ir::Query>` (user views) or, for built-in views, SQL text that begins with
     /// `SELECT` or `WITH` and is analysed when first used.
     pub action: Option<NodeText>,
+}
+
+/// A row of `pg_policy`.
+#[derive(Clone, Debug)]
+pub struct PolicyDesc {
+    /// Its name.
+    pub name: Arc<str>,
+    /// `r`, `a`, `w`, `d` or `*`.
+    pub command: u8,
+    /// Not RESTRICTIVE.
+    pub permissive: bool,
+    /// Roles it is for; 0 is all.
+    pub roles: Vec<Oid>,
+    /// USING: JSON of `ir::Expr`.
+    pub qual: Option<NodeText>,
+    /// WITH CHECK.
+    pub check: Option<NodeText>,
 }
 
 /// A row of `pg_partitioned_table`.

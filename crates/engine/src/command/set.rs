@@ -170,7 +170,8 @@ impl Session {
             users.current = users.session;
         } else {
             let role = named_role(&self.core.view()?, name)?;
-            if !self.core.is_superuser() && !self.may_become(role.oid)? {
+            let view = self.core.view()?;
+            if !catalog::privilege::can_set_role(&view, users.session, role.oid)? {
                 bail!(INSUFFICIENT_PRIVILEGE, "permission denied to set role \"{name}\"");
             }
             users.current = role.oid;
@@ -184,25 +185,6 @@ impl Session {
         drop(s);
         self.core.note_users();
         Ok(())
-    }
-
-    /// True if the session's user is, directly or not, a member with SET of the role.
-    fn may_become(&self, role: Oid) -> Result<bool> {
-        let view = self.core.view()?;
-        let mut seen = vec![self.core.users().session];
-        let mut next = 0;
-        while next < seen.len() {
-            if seen[next] == role {
-                return Ok(true);
-            }
-            for (of, _, _, set) in &view.role(seen[next])?.member_of {
-                if *set && !seen.contains(of) {
-                    seen.push(*of);
-                }
-            }
-            next += 1;
-        }
-        Ok(false)
     }
 
     fn set_authorization(&mut self, name: &str, local: bool) -> Result<()> {

@@ -63,9 +63,10 @@ impl Ddl<'_> {
             }
             ObjectKind::Type | ObjectKind::Domain => self.find_type_object(object, missing_ok),
             ObjectKind::Column => self.find_column_object(object),
-            ObjectKind::Constraint | ObjectKind::Trigger | ObjectKind::Rule => {
-                self.find_member(object, missing_ok)
-            }
+            ObjectKind::Constraint
+            | ObjectKind::Trigger
+            | ObjectKind::Rule
+            | ObjectKind::Policy => self.find_member(object, missing_ok),
             ObjectKind::Extension => {
                 let found = self.oid_by_name(indexes::PG_EXTENSION_NAME, last)?;
                 class(oids::PG_EXTENSION, found, format!("extension \"{last}\" does not exist"))
@@ -182,7 +183,18 @@ impl Ddl<'_> {
     }
 
     fn find_member(&self, object: &Object, missing_ok: bool) -> Result<Found> {
-        let (rel, name) = self.member_relation(object)?;
+        let (rel, name) = match self.member_relation(object) {
+            Err(e)
+                if missing_ok
+                    && matches!(
+                        e.code(),
+                        base::SqlState::UNDEFINED_TABLE | base::SqlState::INVALID_SCHEMA_NAME
+                    ) =>
+            {
+                return Ok(Found::Missing(e.message().to_string()));
+            }
+            other => other?,
+        };
         let (class, found, word) = match object.kind {
             ObjectKind::Constraint => {
                 let found = rel.constraints.iter().find(|c| &*c.name == name).map(|c| c.oid);
@@ -192,6 +204,7 @@ impl Ddl<'_> {
                 let found = rel.triggers.iter().find(|t| &*t.name == name).map(|t| t.oid);
                 (oids::PG_TRIGGER, found, "trigger")
             }
+            ObjectKind::Policy => (oids::PG_POLICY, self.find_policy(&rel, name)?, "policy"),
             _ => {
                 let found = rel.rules.iter().find(|r| &*r.name == name).map(|r| r.oid);
                 (oids::PG_REWRITE, found, "rule")
@@ -207,7 +220,10 @@ impl Ddl<'_> {
                 };
                 let text = format!("{word} \"{name}\" {of} does not exist");
                 match missing_ok {
-                    true => Ok(Found::Missing(text)),
+                    true => Ok(Found::Missing(format!(
+                        "{word} \"{name}\" for relation \"{}\" does not exist",
+                        rel.name
+                    ))),
                     false => Err(Error::new(base::SqlState::UNDEFINED_OBJECT, text)),
                 }
             }
@@ -287,6 +303,15 @@ impl Ddl<'_> {
                 let d = self.view.database(a.object)?;
                 (d.owner, format!("database {}", d.name))
             }
+            oids::PG_POLICY | oids::PG_TRIGGER | oids::PG_REWRITE => {
+                let (index, column) = match a.class {
+                    oids::PG_POLICY => (indexes::PG_POLICY_OID, "polrelid"),
+                    oids::PG_TRIGGER => (indexes::PG_TRIGGER_OID, "tgrelid"),
+                    _ => (indexes::PG_REWRITE_OID, "ev_class"),
+                };
+                let rel = self.row_by_oid(index, a.object)?.oid(column)?;
+                return self.require_owner(ObjectAddress::relation(rel));
+            }
             oids::PG_CONSTRAINT => {
                 let c = self.view.constraint(a.object)?;
                 if c.relation.is_valid() {
@@ -345,6 +370,11 @@ impl Ddl<'_> {
                 let row = self.row_by_oid(indexes::PG_REWRITE_OID, a.object)?;
                 let of = self.describe(ObjectAddress::relation(row.oid("ev_class")?))?;
                 format!("rule {} on {of}", row.text("rulename")?)
+            }
+            oids::PG_POLICY => {
+                let row = self.row_by_oid(indexes::PG_POLICY_OID, a.object)?;
+                let of = self.describe(ObjectAddress::relation(row.oid("polrelid")?))?;
+                format!("policy {} on {of}", row.text("polname")?)
             }
             oids::PG_TRIGGER => {
                 let row = self.row_by_oid(indexes::PG_TRIGGER_OID, a.object)?;

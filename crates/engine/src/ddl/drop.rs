@@ -323,6 +323,9 @@ impl Ddl<'_> {
             oids::PG_TRIGGER => {
                 self.delete_all(indexes::PG_TRIGGER_OID, &key)?;
             }
+            oids::PG_POLICY => {
+                self.delete_all(indexes::PG_POLICY_OID, &key)?;
+            }
             oids::PG_REWRITE => {
                 self.delete_all(indexes::PG_REWRITE_OID, &key)?;
             }

@@ -18,6 +18,7 @@ pub mod like;
 pub mod name;
 pub mod option;
 pub mod partition;
+pub mod policy;
 pub mod references;
 pub mod relation;
 pub mod role;

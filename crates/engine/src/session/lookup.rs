@@ -31,7 +31,10 @@ impl ViewLookup {
     }
 
     fn reg_name(&self, reg_type: Oid, text: &str) -> Result<Option<Oid>> {
-        let name = parser::parse_name(text)?;
+        if matches!(reg_type, oids::REGPROCEDURE | oids::REGOPERATOR) {
+            return self.reg_signature(reg_type, text);
+        }
+        let name = reg_parts(reg_type, text)?;
         let (schema, last) = crate::ddl::name::split(&name);
         let view = &self.view;
         Ok(match reg_type {
@@ -52,26 +55,50 @@ impl ViewLookup {
             }
             oids::REGROLE => view.role_named(last)?.map(|r| r.oid),
             oids::REGNAMESPACE => view.namespace_named(last)?.map(|n| n.oid),
-            oids::REGOPER => view.operators_named(schema, last)?.first().map(|o| o.oid),
+            oids::REGOPER => {
+                let found = view.operators_named(schema, last)?;
+                if found.len() > 1 {
+                    return Err(err!(AMBIGUOUS_FUNCTION, "more than one operator named {text}"));
+                }
+                found.first().map(|o| o.oid)
+            }
+            types::oid::REGCOLLATION => view.collation_named(schema, last)?.map(|c| c.oid),
+            types::oid::REGCONFIG => builtin_named("pg_ts_config", "cfgname", schema, last),
+            types::oid::REGDICTIONARY => builtin_named("pg_ts_dict", "dictname", schema, last),
             _ => return self.reg_signature(reg_type, text),
         })
     }
 
     /// `f(int)` and the like.
     fn reg_signature(&self, reg_type: Oid, text: &str) -> Result<Option<Oid>> {
-        if reg_type != oids::REGPROCEDURE {
-            return Err(base::Error::unsupported("input of this type"));
-        }
         let invalid = || err!(INVALID_TEXT_REPRESENTATION, "expected a left parenthesis");
         let (name, args) = text.split_once('(').ok_or_else(invalid)?;
-        let name = parser::parse_name(name.trim())?;
+        let name = reg_parts(reg_type, name.trim())?;
         let (schema, last) = crate::ddl::name::split(&name);
         let mut types = Vec::new();
+        if !args.trim_end().ends_with(')') {
+            return Err(err!(INVALID_TEXT_REPRESENTATION, "expected a right parenthesis"));
+        }
         for arg in args.trim_end().trim_end_matches(')').split(',') {
-            if !arg.trim().is_empty() {
+            if reg_type == oids::REGOPERATOR && arg.trim().eq_ignore_ascii_case("none") {
+                types.push(Oid::INVALID);
+            } else if !arg.trim().is_empty() {
                 let t = parser::parse_type_name(arg.trim())?;
                 types.push(crate::ddl::type_name::resolve(&self.view, &t)?.oid);
             }
+        }
+        if reg_type == oids::REGOPERATOR {
+            let [left, right] = types.as_slice() else {
+                if types.len() < 2 {
+                    return Err(err!(UNDEFINED_PARAMETER, "missing argument")
+                        .hint("Use NONE to denote the missing argument of a unary operator."));
+                }
+                return Err(err!(TOO_MANY_ARGUMENTS, "too many arguments")
+                    .hint("Provide two argument types for operator."));
+            };
+            let all = self.view.operators_named(schema, last)?;
+            let found = all.iter().find(|o| o.left == *left && o.right == *right);
+            return Ok(found.map(|o| o.oid));
         }
         let all = self.view.procs_named(schema, last)?;
         Ok(all.iter().find(|p| p.arg_types == types).map(|p| p.oid))
@@ -137,7 +164,8 @@ impl TypeLookup for ViewLookup {
             oids::REGTYPE => "type",
             oids::REGROLE => "role",
             oids::REGNAMESPACE => "schema",
-            oids::REGOPER | oids::REGOPERATOR => "operator",
+            types::oid::REGCONFIG => "text search configuration",
+            types::oid::REGDICTIONARY => "text search dictionary",
             _ => "function",
         };
         let code = match reg_type {
@@ -146,8 +174,17 @@ impl TypeLookup for ViewLookup {
             oids::REGPROC | oids::REGPROCEDURE => base::SqlState::UNDEFINED_FUNCTION,
             _ => base::SqlState::UNDEFINED_OBJECT,
         };
-        self.reg_name(reg_type, text)?
-            .ok_or_else(|| base::Error::new(code, format!("{what} \"{text}\" does not exist")))
+        let found = self.reg_name(reg_type, text)?;
+        if let (None, oids::REGOPER | oids::REGOPERATOR) = (found, reg_type) {
+            return Err(err!(UNDEFINED_FUNCTION, "operator does not exist: {text}"));
+        }
+        if let (None, types::oid::REGCOLLATION) = (found, reg_type) {
+            return Err(err!(
+                UNDEFINED_OBJECT,
+                "collation \"{text}\" for encoding \"UTF8\" does not exist"
+            ));
+        }
+        found.ok_or_else(|| base::Error::new(code, format!("{what} \"{text}\" does not exist")))
     }
 
     fn reg_out(&self, reg_type: Oid, oid: Oid) -> Option<String> {
@@ -179,7 +216,18 @@ impl TypeLookup for ViewLookup {
             }
             oids::REGROLE => quote(&view.find_role(oid).ok()??.name),
             oids::REGNAMESPACE => quote(&view.find_namespace(oid).ok()??.name),
-            oids::REGOPER | oids::REGOPERATOR => view.find_operator(oid).ok()??.name.to_string(),
+            oids::REGOPER => view.find_operator(oid).ok()??.name.to_string(),
+            oids::REGOPERATOR => {
+                let o = view.find_operator(oid).ok()??;
+                let side = |t: Oid| match t.is_valid() {
+                    true => crate::describe::format_type(view, t, -1),
+                    false => "NONE".to_string(),
+                };
+                format!("{}({},{})", o.name, side(o.left), side(o.right))
+            }
+            types::oid::REGCOLLATION => quote(&view.find_collation(oid).ok()??.name),
+            types::oid::REGCONFIG => quote(&builtin_name("pg_ts_config", "cfgname", oid)?),
+            types::oid::REGDICTIONARY => quote(&builtin_name("pg_ts_dict", "dictname", oid)?),
             _ => return None,
         })
     }
@@ -229,4 +277,48 @@ impl CatalogLookup for ViewLookup {
     fn database_name(&self, oid: Oid) -> Option<String> {
         self.view.find_database(oid).ok()?.map(|d| d.name.to_string())
     }
+}
+
+/// Columns of a built-in table whose objects cannot be made yet.
+fn builtin_rows(table: &str, column: &str) -> Option<Vec<(Oid, String)>> {
+    let table = functions::builtin::table(table)?;
+    let place = |name: &str| table.columns().iter().position(|c| *c == name);
+    let (oid, name) = (place("oid")?, place(column)?);
+    let mut out = Vec::new();
+    for row in table.rows() {
+        if let (Some(Some(number)), Some(Some(text))) = (row.get(oid), row.get(name))
+            && let Ok(number) = number.parse()
+        {
+            out.push((Oid(number), text.to_string()));
+        }
+    }
+    Some(out)
+}
+
+fn builtin_named(table: &str, column: &str, schema: Option<&str>, name: &str) -> Option<Oid> {
+    if schema.is_some_and(|s| s != "pg_catalog") {
+        return None;
+    }
+    builtin_rows(table, column)?.into_iter().find(|r| r.1 == name).map(|r| r.0)
+}
+
+fn builtin_name(table: &str, column: &str, oid: Oid) -> Option<String> {
+    builtin_rows(table, column)?.into_iter().find(|r| r.0 == oid).map(|r| r.1)
+}
+
+/// The parts of an object's name; operators have no letters.
+fn reg_parts(reg_type: Oid, text: &str) -> Result<parser::ast::Name> {
+    if reg_type == oids::REGTYPE {
+        // A type's name has a grammar of its own.
+        return Ok(parser::ast::Name { parts: vec![text.to_string()], pos: 0 });
+    }
+    if !matches!(reg_type, oids::REGOPER | oids::REGOPERATOR) {
+        return parser::parse_name(text).map_err(|_| err!(INVALID_NAME, "invalid name syntax"));
+    }
+    let name = text.trim().split('(').next().unwrap_or("").trim();
+    let parts = match name.rsplit_once('.') {
+        Some((schema, op)) => vec![schema.to_string(), op.to_string()],
+        None => vec![name.to_string()],
+    };
+    Ok(parser::ast::Name { parts, pos: 0 })
 }

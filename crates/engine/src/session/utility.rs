@@ -432,6 +432,14 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
             ddl.alter_table(a)?;
             return Ok(format!("ALTER {}", kind_word(a.kind)));
         }
+        Stmt::CreatePolicy(p) => {
+            ddl.create_policy(p)?;
+            "CREATE POLICY"
+        }
+        Stmt::AlterPolicy(p) => {
+            ddl.alter_policy(p)?;
+            "ALTER POLICY"
+        }
         Stmt::CreateType(c) => {
             ddl.create_type(c)?;
             "CREATE TYPE"

@@ -108,8 +108,32 @@ fn events(s: &dyn SysSession, oid: Oid) -> Result<i32> {
     let Some(rel) = s.view().find_relation(oid)? else { return Ok(0) };
     Ok(match rel.kind {
         RelKind::Table | RelKind::Partitioned => 4 | 8 | 16,
+        RelKind::View => match rel.view_query() {
+            Some(text) if text.starts_with('[') => {
+                let queries: Vec<ir::Query> = crate::cook::from_text(text)?;
+                view_events(s, queries.first())?
+            }
+            _ => 0,
+        },
         _ => 0,
     })
+}
+
+/// What can be done through a view: no more than with what it is over.
+fn view_events(s: &dyn SysSession, query: Option<&ir::Query>) -> Result<i32> {
+    let Some(query) = query else { return Ok(0) };
+    if analyze::query_reason(query, false).is_some() {
+        return Ok(0);
+    }
+    let own = if analyze::query_reason(query, true).is_some() { 16 } else { 28 };
+    let below = query.rtable.iter().find_map(|r| match r.kind {
+        ir::RteKind::Relation { relid, .. } if r.in_from => Some(relid),
+        _ => None,
+    });
+    match below {
+        Some(below) => Ok(own & events(s, below)?),
+        None => Ok(0),
+    }
 }
 
 fn updatable(s: &dyn SysSession, args: &Args) -> Result<Datum> {

@@ -59,8 +59,14 @@ fn position(a: &[u8], b: &[u8]) -> i32 {
         .map_or(0, |i| i as i32 + 1)
 }
 
+/// The most bits that a type's modifier allows.
+const LENGTH_MAX: i32 = 83_886_080;
+
 fn fit(a: &[u8], len: i32, explicit: bool, varying: bool) -> Result<Vec<u8>> {
-    if len <= 0 || bit_len(a) == len as usize || (varying && bit_len(a) <= len as usize) {
+    if !(1..=LENGTH_MAX).contains(&len)
+        || bit_len(a) == len as usize
+        || (varying && bit_len(a) <= len as usize)
+    {
         return Ok(a.to_vec());
     }
     if !explicit {
@@ -70,7 +76,7 @@ fn fit(a: &[u8], len: i32, explicit: bool, varying: bool) -> Result<Vec<u8>> {
 }
 
 fn from_int(n: i64, width: i32, len: i32) -> Vec<u8> {
-    let len = if len <= 0 { 1 } else { len };
+    let len = if (1..=LENGTH_MAX).contains(&len) { len } else { 1 };
     make_bits((0..len).rev().map(|i| if i >= width { n < 0 } else { n >> i & 1 != 0 }))
 }
 

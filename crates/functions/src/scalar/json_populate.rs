@@ -233,7 +233,7 @@ fn shape(cx: &FnCtx, filler: &Filler, base: Option<&Datum>) -> Result<Shape> {
     };
     let undetermined = || {
         let name = &filler.name;
-        err!(INVALID_PARAMETER_VALUE, "could not determine row type for result of {name}").hint(
+        err!(FEATURE_NOT_SUPPORTED, "could not determine row type for result of {name}").hint(
             "Provide a non-null record argument, or call the function in the FROM clause using \
              a column definition list.",
         )
@@ -241,11 +241,22 @@ fn shape(cx: &FnCtx, filler: &Filler, base: Option<&Datum>) -> Result<Shape> {
     let Some(base) = base else {
         let columns = declared(cx).ok_or_else(|| {
             let name = &filler.name;
-            err!(INVALID_PARAMETER_VALUE, "could not determine row type for result of {name}")
-                .hint("Call the function in the FROM clause using a column definition list.")
+            err!(FEATURE_NOT_SUPPORTED, "could not determine row type for result of {name}").hint(
+                "Provide a non-null record argument, or call the function in the FROM clause \
+                 using a column definition list.",
+            )
         })?;
         return Ok(Shape { columns, ty: oid::RECORD, base: None, domain: None });
     };
+    let first = filler.info(cx.call.arg_type(0))?;
+    let kind = match first.typtype {
+        b'd' => filler.info(first.base)?.typtype,
+        kind => kind,
+    };
+    if kind != b'c' && cx.call.arg_type(0) != oid::RECORD {
+        let name = &filler.name;
+        bail!(DATATYPE_MISMATCH, "first argument of {name} must be a row type");
+    }
     let record = match base.is_null() {
         true => None,
         false => Some(Record::decode(base.as_bytes())?),

@@ -33,7 +33,7 @@ fn concat(a: Json, b: Json) -> Result<Json> {
             y.insert(0, x);
             Json::Array(y)
         }
-        (x, y) if x.is_scalar() && y.is_scalar() => Json::Array(vec![x, y]),
+        (x, y) if x.is_scalar() || y.is_scalar() => Json::Array(vec![x, y]),
         _ => bail!(INVALID_PARAMETER_VALUE, "invalid concatenation of jsonb objects"),
     })
 }

@@ -32,6 +32,9 @@ pub(crate) mod regexp;
 mod special;
 pub(crate) mod system;
 mod text;
+pub(crate) mod ts;
+mod ts_parse;
+mod ts_rank;
 mod unicode;
 
 const LISTS: &[&[&[FnDef]]] = &[
@@ -60,6 +63,7 @@ const LISTS: &[&[&[FnDef]]] = &[
     regexp::FNS,
     system::FNS,
     text::FNS,
+    ts::FNS,
     unicode::FNS,
 ];
 

@@ -33,6 +33,7 @@ pub(super) fn find(symbol: &str) -> Option<SrfFn> {
         "json_to_recordset" => |cx, a| json_populate::set(cx, a, false, false),
         "jsonb_to_recordset" => |cx, a| json_populate::set(cx, a, false, true),
         "multirange_unnest" => crate::scalar::ranges::unnest,
+        "tsvector_unnest" => crate::scalar::ts::unnest,
         "jsonb_path_query" => |cx, a| jsonpath::query_rows(cx, a, false),
         "jsonb_path_query_tz" => |cx, a| jsonpath::query_rows(cx, a, true),
         "aclexplode" => aclexplode,

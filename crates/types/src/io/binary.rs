@@ -173,6 +173,23 @@ fn receive_by_kind(type_oid: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Resu
             let range = crate::compare::canonical(range, info.base, cx.lookup)?;
             Ok(Datum::bytes(range.encode()))
         }
+        Some(info) if info.typtype == b'm' => {
+            let mut r = Reader(bytes);
+            let n = r.i32()?.max(0);
+            let range = cx.lookup.type_info(info.base).ok_or_else(bad)?;
+            let sub = cx.lookup.type_info(range.base).ok_or_else(bad)?;
+            let mut ranges = Vec::new();
+            for _ in 0..n {
+                let len = r.i32()?.max(0) as usize;
+                let value = receive(range.oid, r.take(len)?, -1, cx)?;
+                ranges.push(Range::decode(value.as_bytes(), sub.phys)?);
+            }
+            if !r.0.is_empty() {
+                return Err(bad());
+            }
+            let ranges = crate::compare::normalize(ranges, sub.oid, cx.lookup)?;
+            Ok(Datum::bytes(range::encode_multirange(type_oid, &ranges)))
+        }
         Some(info) if info.elem.is_valid() => array_recv(info.elem, bytes, typmod, cx),
         _ => input(type_oid, text(bytes)?, typmod, cx),
     }
@@ -388,7 +405,17 @@ fn send_by_kind(type_oid: Oid, b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Resul
             }
             Ok(())
         }
-        _ if info.elem.is_valid() => array_send(b, cx, out),
+        b'm' => {
+            let range = cx.lookup.type_info(info.base).ok_or_else(bad)?;
+            let sub = cx.lookup.type_info(range.base).ok_or_else(bad)?;
+            let ranges = range::decode_multirange(b, sub.phys)?;
+            out.extend_from_slice(&(ranges.len() as u32).to_be_bytes());
+            for r in &ranges {
+                sized(out, |out| send_bytes(range.oid, &r.encode(), cx, out))?;
+            }
+            Ok(())
+        }
+        _ if info.elem.is_valid() || type_oid == oid::ANYARRAY => array_send(b, cx, out),
         _ => {
             let blob = Datum::Bytes(crate::Blob::new(b));
             output(type_oid, &blob, cx, out)

@@ -140,6 +140,10 @@ pub fn bpchar(text: &str, len: usize, explicit: bool) -> Result<String> {
         }
         None => {
             let have = text.chars().count();
+            if len > 0x3fff_ffff {
+                let size = len.saturating_add(4);
+                return Err(err!(INTERNAL_ERROR, "invalid memory alloc request size {size}"));
+            }
             let mut out = String::with_capacity(text.len() + len - have);
             out.push_str(text);
             out.extend(std::iter::repeat_n(' ', len - have));

@@ -462,6 +462,14 @@ pub(super) fn record_out(bytes: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Result<
         }
         out.push(b'"');
     }
+    // Columns that the type has got since are null.
+    if let Some(d) = desc.as_ref().filter(|d| d.attrs.len() > record.columns.len()) {
+        for _ in d.attrs.iter().skip(record.columns.len()).filter(|a| !a.dropped) {
+            if !std::mem::take(&mut first) {
+                out.push(b',');
+            }
+        }
+    }
     out.push(b')');
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::IoCtx;
 use crate::datum::Datum;
 use crate::geo::{self, Stored};
-use crate::oid;
+use crate::{oid, ts};
 use base::{Oid, Result};
 
 /// Reads a value; None if the type is not one of these.
@@ -17,6 +17,10 @@ pub(super) fn input(type_oid: Oid, text: &str) -> Result<Option<Datum>> {
         oid::POLYGON => geo::polygon_in(text)?.store(),
         oid::CIRCLE => geo::circle_in(text)?.store(),
         oid::JSONPATH => crate::jsonpath::parse(text)?.to_string().into_bytes(),
+        oid::TSVECTOR => ts::parse_vector(text)?.encode(),
+        oid::TSQUERY => {
+            ts::parse_query(text)?.map_or(String::new(), |q| q.to_string()).into_bytes()
+        }
         _ => return Ok(None),
     };
     Ok(Some(Datum::bytes(bytes)))
@@ -33,7 +37,8 @@ pub(super) fn output(type_oid: Oid, b: &[u8], cx: &IoCtx) -> Option<String> {
         oid::PATH => geo::path_text(&Stored::load(b), digits),
         oid::POLYGON => geo::polygon_text(&Stored::load(b), digits),
         oid::CIRCLE => geo::circle_text(&Stored::load(b), digits),
-        oid::JSONPATH => String::from_utf8_lossy(b).into_owned(),
+        oid::JSONPATH | oid::TSQUERY => String::from_utf8_lossy(b).into_owned(),
+        oid::TSVECTOR => ts::TsVector::decode(b).to_string(),
         _ => return None,
     })
 }

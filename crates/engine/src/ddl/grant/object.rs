@@ -270,9 +270,10 @@ impl Ddl<'_> {
         let name = known.map_or(name, |d| d.name).to_lowercase();
         let found = self.rows.index_scan(indexes::PG_PARAMETER_ACL_NAME, &[Datum::text(&name)])?;
         let found = found.into_iter().next();
+        let default = Grantable::Parameter.default_acl(oids::SUPERUSER);
         let old: Vec<AclItem> = match &found {
             Some(row) => row.acl("paracl")?.unwrap_or_default(),
-            None => Vec::new(),
+            None => default.clone(),
         };
         let target = Target {
             kind: Grantable::Parameter,
@@ -284,8 +285,9 @@ impl Ddl<'_> {
         };
         let new =
             grant.apply(self, target, grant.privileges.unwrap_or(Grantable::Parameter.all()))?;
+        let is_default = catalog::acl_change::same(&new, &default);
         let oid = match found {
-            Some(row) if new.is_empty() => {
+            Some(row) if is_default => {
                 let oid = row.oid("oid")?;
                 self.rows.delete(&row)?;
                 oid
@@ -296,7 +298,7 @@ impl Ddl<'_> {
                 self.rows.update(row)?;
                 oid
             }
-            None if new.is_empty() => return Ok(()),
+            None if is_default => return Ok(()),
             None => {
                 let oid = self.rows.new_oid(oids::PG_PARAMETER_ACL)?;
                 let mut row = SysRow::new(oids::PG_PARAMETER_ACL)?;

@@ -1,0 +1,198 @@
+//! Row security: which rows of a table a statement may see, and which it may write.
+
+use crate::Env;
+use crate::rewrite::stored_expr;
+use crate::rewrite_view::moved;
+use base::{Oid, Result, err};
+use catalog::privilege::{Through, has_rights_of, roles_of};
+use catalog::{PolicyDesc, RelKind, RelationDesc};
+use ir::{CheckOptionKind, CmdType, Expr, Query, Rte, RteKind, TargetEntry, WithCheckOption};
+use std::cell::RefCell;
+use std::sync::Arc;
+
+thread_local! {
+    /// Tables whose policies are being applied, to find circles.
+    static ACTIVE: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
+}
+
+/// True if the policies of a table bind this user; an error if they do and may not.
+fn binds(env: &Env, rel: &RelationDesc, user: Oid) -> Result<bool> {
+    if !rel.row_security || !matches!(rel.kind, RelKind::Table | RelKind::Partitioned) {
+        return Ok(false);
+    }
+    let role = env.catalog.role(user)?;
+    if role.superuser || role.bypass_rls {
+        return Ok(false);
+    }
+    Ok(rel.force_row_security || !has_rights_of(env.catalog, user, rel.owner)?)
+}
+
+/// Conditions of the policies for a command, as one; `check` takes WITH CHECK.
+fn condition(
+    env: &Env,
+    rel: &RelationDesc,
+    user: Oid,
+    command: u8,
+    check: bool,
+    entry: u32,
+) -> Result<Expr> {
+    let mine = roles_of(env.catalog, user, Through::Inherit)?;
+    let applies = |p: &&PolicyDesc| {
+        (p.command == command || p.command == b'*')
+            && p.roles.iter().any(|r| !r.is_valid() || mine.contains(r))
+    };
+    let mut any = Vec::new();
+    let mut all = Vec::new();
+    for p in rel.policies.iter().filter(applies) {
+        let text = match check {
+            true => p.check.as_ref().or(p.qual.as_ref()),
+            false => p.qual.as_ref(),
+        };
+        let e = match text {
+            Some(text) => moved(&stored_expr(text)?, 1, entry),
+            None => continue,
+        };
+        match p.permissive {
+            true => any.push(e),
+            false => all.push(e),
+        }
+    }
+    let permitted = match any.len() {
+        0 => Expr::bool_const(false),
+        1 => any.swap_remove(0),
+        _ => Expr::Bool { op: ir::BoolOp::Or, args: any, location: None },
+    };
+    all.insert(0, permitted);
+    Ok(ir::walk::conjoin(all).unwrap_or_else(|| Expr::bool_const(true)))
+}
+
+fn user_of(env: &Env, rte: &Rte) -> Oid {
+    let perms = rte.perms.as_ref();
+    perms.and_then(|p| p.check_as).unwrap_or(env.catalog.context().user)
+}
+
+/// Applies the policies of a table in FROM: it becomes a subquery of the rows that may be seen.
+pub(crate) fn secure_source(env: &Env, query: &mut Query, index: usize) -> Result<Option<Query>> {
+    let RteKind::Relation { relid, .. } = query.rtable[index].kind else { return Ok(None) };
+    let rel = env.catalog.relation(relid)?;
+    let user = user_of(env, &query.rtable[index]);
+    if !binds(env, &rel, user)? {
+        return Ok(None);
+    }
+    enter(&rel)?;
+    let mut inner = Query::new(CmdType::Select);
+    let mut rte = query.rtable[index].clone();
+    rte.in_from = true;
+    rte.lateral = false;
+    inner.rtable.push(rte);
+    inner.jointree.items.push(ir::FromItem::Table(1));
+    let qual = condition(env, &rel, user, b'r', false, 1)?;
+    inner.has_sublinks = has_sublinks(&qual);
+    inner.has_row_security = true;
+    inner.jointree.quals = Some(qual);
+    for (i, a) in rel.tuple.attrs.iter().enumerate() {
+        let n = i as i16 + 1;
+        let expr = match a.dropped {
+            true => Expr::null_const(Oid(23), -1, Oid::INVALID),
+            false => Expr::Var(ir::Var::new(1, n, a.type_oid, a.typmod, a.collation)),
+        };
+        let mut t = TargetEntry::new(expr, n, Some(a.name.to_string()), false);
+        (t.orig_table, t.orig_column) = (rel.oid, n);
+        inner.target_list.push(t);
+    }
+    Ok(Some(inner))
+}
+
+fn enter(rel: &Arc<RelationDesc>) -> Result<()> {
+    ACTIVE.with(|a| {
+        let mut a = a.borrow_mut();
+        if a.contains(&rel.oid) {
+            return Err(err!(
+                INVALID_OBJECT_DEFINITION,
+                "infinite recursion detected in policy for relation \"{}\"",
+                rel.name
+            ));
+        }
+        a.push(rel.oid);
+        Ok(())
+    })
+}
+
+/// The policies of the table entered last are applied.
+pub(crate) fn leave() {
+    ACTIVE.with(|a| a.borrow_mut().pop());
+}
+
+/// A statement begins: nothing is being applied.
+pub(crate) fn reset() {
+    ACTIVE.with(|a| a.borrow_mut().clear());
+}
+
+fn has_sublinks(e: &Expr) -> bool {
+    ir::walk::any(e, &mut |e| matches!(e, Expr::SubLink(_)))
+}
+
+/// Applies the policies of the table that a statement changes.
+pub(crate) fn secure_target(env: &Env, query: &mut Query, rel: &Arc<RelationDesc>) -> Result<()> {
+    let target = query.result_relation;
+    let user = user_of(env, query.rte(target));
+    if !binds(env, rel, user)? {
+        return Ok(());
+    }
+    if query.command == CmdType::Merge {
+        return Err(base::Error::unsupported("MERGE into a table with row security"));
+    }
+    query.has_row_security = true;
+    let reads = query.rte(target).perms.as_ref().is_some_and(|p| p.required & 2 != 0);
+    let using = |command| condition(env, rel, user, command, false, target);
+    let mut quals = Vec::new();
+    let mut checks = Vec::new();
+    match query.command {
+        CmdType::Update => {
+            quals.push(using(b'w')?);
+            checks
+                .push((CheckOptionKind::RlsUpdate, condition(env, rel, user, b'w', true, target)?));
+            if reads {
+                quals.push(using(b'r')?);
+                checks.push((CheckOptionKind::RlsUpdate, using(b'r')?));
+            }
+        }
+        CmdType::Delete => {
+            quals.push(using(b'd')?);
+            if reads {
+                quals.push(using(b'r')?);
+            }
+        }
+        CmdType::Insert => {
+            checks
+                .push((CheckOptionKind::RlsInsert, condition(env, rel, user, b'a', true, target)?));
+            if reads {
+                checks.push((CheckOptionKind::RlsInsert, using(b'r')?));
+            }
+            if query.on_conflict.as_ref().is_some_and(|c| c.action == ir::ConflictAction::Update) {
+                let kind = CheckOptionKind::RlsConflict;
+                checks.push((kind, using(b'w')?));
+                checks.push((kind, using(b'r')?));
+                let kind = CheckOptionKind::RlsUpdate;
+                checks.push((kind, condition(env, rel, user, b'w', true, target)?));
+            }
+        }
+        _ => {}
+    }
+    for (kind, qual) in checks {
+        query.has_sublinks |= has_sublinks(&qual);
+        query.with_check_options.push(WithCheckOption {
+            kind,
+            relation: rel.name.to_string(),
+            policy: None,
+            qual,
+            cascaded: false,
+        });
+    }
+    if !quals.is_empty() {
+        query.has_sublinks |= quals.iter().any(has_sublinks);
+        quals.extend(query.jointree.quals.take());
+        query.jointree.quals = ir::walk::conjoin(quals);
+    }
+    Ok(())
+}

@@ -1,0 +1,480 @@
+//! Full-text search: documents, queries, matching, ranking.
+
+use super::ts_parse::{Config, tokens};
+use crate::call::{FnCtx, FnDef};
+use crate::srf::{RowSource, Rows};
+use base::{Error, Oid, Result, bail, err};
+use types::array::{ElemType, make_vector};
+use types::json::Json;
+use types::ts::{Lexeme, POSITION_MAX, TsQuery, TsVector, WEIGHTS, parse_query, parse_query_with};
+use types::{Datum, oid};
+
+fn vector(d: &Datum) -> TsVector {
+    TsVector::decode(d.as_bytes())
+}
+
+fn stored(v: &TsVector) -> Result<Datum> {
+    let bytes = v.encode();
+    if bytes.len() > 1 << 20 {
+        bail!(
+            PROGRAM_LIMIT_EXCEEDED,
+            "string is too long for tsvector ({} bytes, max {} bytes)",
+            bytes.len(),
+            (1 << 20) - 1
+        );
+    }
+    Ok(Datum::bytes(bytes))
+}
+
+fn query(d: &Datum) -> Result<Option<TsQuery>> {
+    parse_query(d.as_str())
+}
+
+fn shown(q: Option<TsQuery>) -> Datum {
+    Datum::string(q.map_or(String::new(), |q| q.to_string()))
+}
+
+fn config_named(name: &str) -> Result<Config> {
+    match name.rsplit('.').next().unwrap_or(name) {
+        "simple" => Ok(Config::Simple),
+        "english" => Ok(Config::English),
+        other => Err(Error::unsupported(format!("text search configuration \"{other}\""))),
+    }
+}
+
+fn config(cx: &FnCtx, given: Option<&Datum>) -> Result<Config> {
+    match given {
+        Some(d) => {
+            let name = cx.env.catalog().types().reg_out(oid::REGCONFIG, d.as_oid());
+            config_named(&name.unwrap_or_default())
+        }
+        None => {
+            let name = cx.env.setting("default_text_search_config");
+            config_named(&name.unwrap_or_else(|| "simple".to_string()))
+        }
+    }
+}
+
+/// Adds the lexemes of a text after what is there, counting places on from `place`.
+fn add_text(text: &str, config: Config, place: &mut u32, out: &mut Vec<Lexeme>) {
+    for token in tokens(text) {
+        *place += 1;
+        if let Some(word) = config.lexeme(&token).filter(|w| !w.is_empty() && w.len() <= 2046) {
+            let at = (*place).min(POSITION_MAX as u32) as u16;
+            out.push(Lexeme { word, positions: vec![(at, 0)] });
+        }
+    }
+}
+
+fn to_vector(text: &str, config: Config) -> Result<Datum> {
+    let (mut place, mut out) = (0, Vec::new());
+    add_text(text, config, &mut place, &mut out);
+    stored(&TsVector::new(out))
+}
+
+/// Which values of a JSON document count.
+#[derive(Default, Clone, Copy)]
+struct Parts {
+    keys: bool,
+    strings: bool,
+    numbers: bool,
+    booleans: bool,
+}
+
+fn json_texts(json: &Json, parts: Parts, out: &mut Vec<String>) {
+    match json {
+        Json::String(s) if parts.strings => out.push(s.clone()),
+        Json::Number(n) if parts.numbers => {
+            let mut text = Vec::new();
+            n.write(&mut text);
+            out.push(String::from_utf8(text).unwrap_or_default());
+        }
+        Json::Bool(b) if parts.booleans => out.push(b.to_string()),
+        Json::Array(items) => items.iter().for_each(|i| json_texts(i, parts, out)),
+        Json::Object(members) => {
+            for (key, value) in members {
+                if parts.keys {
+                    out.push(key.clone());
+                }
+                json_texts(value, parts, out);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn json_vector(json: &Json, parts: Parts, config: Config) -> Result<Datum> {
+    let mut texts = Vec::new();
+    json_texts(json, parts, &mut texts);
+    let (mut place, mut out) = (0, Vec::new());
+    for text in texts {
+        let before = out.len();
+        add_text(&text, config, &mut place, &mut out);
+        // A gap between values, so that phrases do not reach from one into the next.
+        if out.len() > before {
+            place += 1;
+        }
+    }
+    stored(&TsVector::new(out))
+}
+
+fn parts_of(filter: &Datum) -> Result<Parts> {
+    let json = types::json::decode(filter.as_bytes());
+    let words = match json {
+        Json::Array(items) => items,
+        word @ Json::String(_) => vec![word],
+        _ => bail!(INVALID_PARAMETER_VALUE, "wrong flag type, only arrays and scalars are allowed"),
+    };
+    let mut out = Parts::default();
+    for word in words {
+        let Json::String(word) = word else {
+            return Err(err!(INVALID_PARAMETER_VALUE, "flag array element is not a string").hint(
+                "Possible values are: \"string\", \"numeric\", \"boolean\", \"key\", and \"all\".",
+            ));
+        };
+        match word.to_ascii_lowercase().as_str() {
+            "all" => out = Parts { keys: true, strings: true, numbers: true, booleans: true },
+            "key" => out.keys = true,
+            "string" => out.strings = true,
+            "numeric" => out.numbers = true,
+            "boolean" => out.booleans = true,
+            _ => {
+                return Err(err!(INVALID_PARAMETER_VALUE, "wrong flag in flag array: \"{word}\"")
+                    .hint(
+                        "Possible values are: \"string\", \"numeric\", \"boolean\", \"key\", and \
+                     \"all\".",
+                    ));
+            }
+        }
+    }
+    Ok(out)
+}
+
+const STRINGS: Parts = Parts { keys: false, strings: true, numbers: false, booleans: false };
+
+/// The words of a text joined by `join`, which gets how far they are apart.
+fn joined(
+    text: &str,
+    config: Config,
+    (weights, prefix): (u8, bool),
+    join: fn(u16, Box<TsQuery>, Box<TsQuery>) -> TsQuery,
+) -> Option<TsQuery> {
+    let mut out: Option<(TsQuery, usize)> = None;
+    for (place, token) in tokens(text).iter().enumerate() {
+        let Some(word) = config.lexeme(token) else { continue };
+        let next = TsQuery::Word { word, weights, prefix };
+        out = Some(match out {
+            None => (next, place),
+            Some((q, last)) => (join((place - last) as u16, Box::new(q), Box::new(next)), place),
+        });
+    }
+    out.map(|o| o.0)
+}
+
+fn noted(cx: &FnCtx, q: Option<TsQuery>) -> Datum {
+    if q.is_none() {
+        cx.env.notice(Error::notice(
+            "text-search query contains only stop words or doesn't contain lexemes, ignored",
+        ));
+    }
+    shown(q)
+}
+
+fn to_query(cx: &FnCtx, text: &str, config: Config) -> Result<Datum> {
+    let q = parse_query_with(text, &mut |word, weights, prefix| {
+        Ok(joined(word, config, (weights, prefix), TsQuery::Phrase))
+    })?;
+    Ok(noted(cx, q))
+}
+
+fn plain(cx: &FnCtx, text: &str, config: Config) -> Datum {
+    noted(cx, joined(text, config, (0, false), |_, a, b| TsQuery::And(a, b)))
+}
+
+fn phrase(cx: &FnCtx, text: &str, config: Config) -> Datum {
+    noted(cx, joined(text, config, (0, false), TsQuery::Phrase))
+}
+
+/// The language of search engines: words, "phrases", OR and -.
+fn web(cx: &FnCtx, text: &str, config: Config) -> Datum {
+    let mut alternatives: Vec<Option<TsQuery>> = vec![None];
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let negated = rest.starts_with('-');
+        let body = rest.trim_start_matches('-');
+        let (piece, after, exact) = match body.strip_prefix('"') {
+            Some(inner) => match inner.split_once('"') {
+                Some((piece, after)) => (piece, after, true),
+                None => (inner, "", false),
+            },
+            None => {
+                let end = body.find(|c: char| c.is_whitespace() || c == '"').unwrap_or(body.len());
+                (&body[..end], &body[end..], false)
+            }
+        };
+        rest = after.trim_start();
+        if !exact && !negated && piece.eq_ignore_ascii_case("or") && !rest.is_empty() {
+            alternatives.push(None);
+            continue;
+        }
+        let join: fn(u16, Box<TsQuery>, Box<TsQuery>) -> TsQuery =
+            if exact { TsQuery::Phrase } else { |_, a, b| TsQuery::Phrase(1, a, b) };
+        let Some(mut q) = joined(piece, config, (0, false), join) else { continue };
+        if negated {
+            q = TsQuery::Not(Box::new(q));
+        }
+        if let Some(last) = alternatives.last_mut() {
+            *last = Some(match last.take() {
+                Some(old) => TsQuery::And(Box::new(old), Box::new(q)),
+                None => q,
+            });
+        }
+    }
+    let all = alternatives.into_iter().flatten();
+    noted(cx, all.reduce(|a, b| TsQuery::Or(Box::new(a), Box::new(b))))
+}
+
+fn matches(v: &Datum, q: &Datum) -> Result<bool> {
+    Ok(query(q)?.is_some_and(|q| q.matches(&vector(v))))
+}
+
+fn weight_of(c: u8) -> Result<u8> {
+    match WEIGHTS.iter().position(|w| *w == (c as char).to_ascii_uppercase()) {
+        Some(w) => Ok(w as u8),
+        None => bail!(INVALID_PARAMETER_VALUE, "unrecognized weight: {}", c as i8),
+    }
+}
+
+fn texts(array: &Datum) -> Result<Vec<String>> {
+    let array = types::array::ArrayRef::parse(array.as_bytes())?;
+    let mut out = Vec::new();
+    for value in array.values(&ElemType::builtin(oid::TEXT))? {
+        if value.is_null() {
+            bail!(NULL_VALUE_NOT_ALLOWED, "lexeme array may not contain nulls");
+        }
+        out.push(value.as_str().to_string());
+    }
+    Ok(out)
+}
+
+const DOCUMENTS: &[FnDef] = &[
+    row!(tsvector_strip(v: &Datum) {
+        let mut v = vector(v);
+        v.lexemes.iter_mut().for_each(|l| l.positions.clear());
+        stored(&v)
+    }),
+    row!(tsvector_length(v: &Datum) { vector(v).lexemes.len() as i32 }),
+    row!(tsvector_setweight(v: &Datum, weight: u8) {
+        let (mut v, weight) = (vector(v), weight_of(weight)?);
+        v.lexemes.iter_mut().flat_map(|l| &mut l.positions).for_each(|p| p.1 = weight);
+        stored(&v)
+    }),
+    row!(tsvector_setweight_by_filter(v: &Datum, weight: u8, words: &Datum) {
+        let (mut v, weight, words) = (vector(v), weight_of(weight)?, texts(words)?);
+        for l in v.lexemes.iter_mut().filter(|l| words.contains(&l.word)) {
+            l.positions.iter_mut().for_each(|p| p.1 = weight);
+        }
+        stored(&v)
+    }),
+    row!(tsvector_concat(a: &Datum, b: &Datum) {
+        let (a, b) = (vector(a), vector(b));
+        let shift = a.last_place();
+        let mut all = a.lexemes;
+        for mut l in b.lexemes {
+            l.positions.iter_mut().for_each(|p| p.0 = (p.0 + shift).min(POSITION_MAX));
+            all.push(l);
+        }
+        stored(&TsVector::new(all))
+    }),
+    row!(tsvector_delete_str(v: &Datum, word: &str) {
+        let mut v = vector(v);
+        v.lexemes.retain(|l| l.word != word);
+        stored(&v)
+    }),
+    row!(tsvector_delete_arr(v: &Datum, words: &Datum) {
+        let (mut v, words) = (vector(v), texts(words)?);
+        v.lexemes.retain(|l| !words.contains(&l.word));
+        stored(&v)
+    }),
+    row!(tsvector_filter(v: &Datum, weights: &Datum) {
+        let array = types::array::ArrayRef::parse(weights.as_bytes())?;
+        let mut mask = 0u8;
+        for w in array.values(&ElemType::builtin(oid::CHAR))? {
+            if w.is_null() {
+                bail!(NULL_VALUE_NOT_ALLOWED, "weight array may not contain nulls");
+            }
+            let c = w.as_char();
+            let Ok(weight) = weight_of(c) else {
+                bail!(INVALID_PARAMETER_VALUE, "unrecognized weight: \"{}\"", c as char);
+            };
+            mask |= 1 << weight;
+        }
+        let mut v = vector(v);
+        v.lexemes.iter_mut().for_each(|l| l.positions.retain(|p| mask >> p.1 & 1 != 0));
+        v.lexemes.retain(|l| !l.positions.is_empty());
+        stored(&v)
+    }),
+    row!(tsvector_to_array(v: &Datum) {
+        let words: Vec<Datum> = vector(v).lexemes.iter().map(|l| Datum::text(&l.word)).collect();
+        make_vector(&ElemType::builtin(oid::TEXT), &words)
+    }),
+    row!(array_to_tsvector(words: &Datum) {
+        let words = texts(words)?;
+        if words.iter().any(String::is_empty) {
+            bail!(ZERO_LENGTH_CHARACTER_STRING, "lexeme array may not contain empty strings");
+        }
+        let lexeme = |word| Lexeme { word, positions: Vec::new() };
+        stored(&TsVector::new(words.into_iter().map(lexeme).collect()))
+    }),
+    row!(ts_match_vq(v: &Datum, q: &Datum) { matches(v, q) }),
+    row!(ts_match_qv(q: &Datum, v: &Datum) { matches(v, q) }),
+    row!(cx; ts_match_tt(text: &str, words: &str) {
+        let config = config(cx, None)?;
+        matches(&to_vector(text, config)?, &plain(cx, words, config))
+    }),
+    row!(cx; ts_match_tq(text: &str, q: &Datum) {
+        matches(&to_vector(text, config(cx, None)?)?, q)
+    }),
+];
+
+macro_rules! order {
+    ($of:expr; $eq:ident $ne:ident $lt:ident $le:ident $gt:ident $ge:ident $cmp:ident) => {
+        &[
+            row!($eq(a: &Datum, b: &Datum) { $of(a, b)?.is_eq() }),
+            row!($ne(a: &Datum, b: &Datum) { $of(a, b)?.is_ne() }),
+            row!($lt(a: &Datum, b: &Datum) { $of(a, b)?.is_lt() }),
+            row!($le(a: &Datum, b: &Datum) { $of(a, b)?.is_le() }),
+            row!($gt(a: &Datum, b: &Datum) { $of(a, b)?.is_gt() }),
+            row!($ge(a: &Datum, b: &Datum) { $of(a, b)?.is_ge() }),
+            row!($cmp(a: &Datum, b: &Datum) { $of(a, b)? as i32 }),
+        ]
+    };
+}
+
+fn vector_order(a: &Datum, b: &Datum) -> Result<std::cmp::Ordering> {
+    let (x, y) = (vector(a), vector(b));
+    let key = |v: &TsVector| (v.lexemes.len(), v.encode());
+    Ok(key(&x).cmp(&key(&y)))
+}
+
+fn query_order(a: &Datum, b: &Datum) -> Result<std::cmp::Ordering> {
+    let nodes = |d: &Datum| -> Result<i32> { Ok(query(d)?.map_or(0, |q| q.nodes())) };
+    Ok(nodes(a)?.cmp(&nodes(b)?).then_with(|| a.as_bytes().cmp(b.as_bytes())))
+}
+
+const VECTOR_ORDER: &[FnDef] = order!(vector_order;
+    tsvector_eq tsvector_ne tsvector_lt tsvector_le tsvector_gt tsvector_ge tsvector_cmp);
+const QUERY_ORDER: &[FnDef] = order!(query_order;
+    tsquery_eq tsquery_ne tsquery_lt tsquery_le tsquery_gt tsquery_ge tsquery_cmp);
+
+fn join(
+    a: &Datum,
+    b: &Datum,
+    f: impl FnOnce(Box<TsQuery>, Box<TsQuery>) -> TsQuery,
+) -> Result<Datum> {
+    Ok(shown(match (query(a)?, query(b)?) {
+        (Some(a), Some(b)) => Some(f(Box::new(a), Box::new(b))),
+        (a, b) => a.or(b),
+    }))
+}
+
+fn words_of(d: &Datum) -> Result<Vec<String>> {
+    let mut out = Vec::new();
+    if let Some(q) = query(d)? {
+        q.each_word(&mut |w| out.push(w.to_string()));
+    }
+    Ok(out)
+}
+
+fn contains(a: &Datum, b: &Datum) -> Result<bool> {
+    let (outer, inner) = (words_of(a)?, words_of(b)?);
+    Ok(inner.iter().all(|w| outer.contains(w)))
+}
+
+const QUERIES: &[FnDef] = &[
+    row!(tsquery_and(a: &Datum, b: &Datum) { join(a, b, TsQuery::And) }),
+    row!(tsquery_or(a: &Datum, b: &Datum) { join(a, b, TsQuery::Or) }),
+    row!(tsquery_not(a: &Datum) { Ok(shown(query(a)?.map(|q| TsQuery::Not(Box::new(q))))) }),
+    row!(tsquery_phrase(a: &Datum, b: &Datum) { join(a, b, |a, b| TsQuery::Phrase(1, a, b)) }),
+    row!(tsquery_phrase_distance(a: &Datum, b: &Datum, distance: i32) {
+        if !(0..=16384).contains(&distance) {
+            bail!(
+                INVALID_PARAMETER_VALUE,
+                "distance in phrase operator must be an integer value between zero and 16384 \
+                 inclusive"
+            );
+        }
+        join(a, b, |a, b| TsQuery::Phrase(distance as u16, a, b))
+    }),
+    row!(tsquery_numnode(a: &Datum) { Ok(query(a)?.map_or(0, |q| q.nodes())) }),
+    row!(tsq_mcontains(a: &Datum, b: &Datum) { contains(a, b) }),
+    row!(tsq_mcontained(a: &Datum, b: &Datum) { contains(b, a) }),
+    row!(cx; to_tsquery(text: &str) { to_query(cx, text, config(cx, None)?) }),
+    row!(cx; to_tsquery_byid(c: &Datum, text: &str) { to_query(cx, text, config(cx, Some(c))?) }),
+    row!(cx; plainto_tsquery(text: &str) { Ok(plain(cx, text, config(cx, None)?)) }),
+    row!(cx; plainto_tsquery_byid(c: &Datum, text: &str) {
+        Ok(plain(cx, text, config(cx, Some(c))?))
+    }),
+    row!(cx; phraseto_tsquery(text: &str) { Ok(phrase(cx, text, config(cx, None)?)) }),
+    row!(cx; phraseto_tsquery_byid(c: &Datum, text: &str) {
+        Ok(phrase(cx, text, config(cx, Some(c))?))
+    }),
+    row!(cx; websearch_to_tsquery(text: &str) { Ok(web(cx, text, config(cx, None)?)) }),
+    row!(cx; websearch_to_tsquery_byid(c: &Datum, text: &str) {
+        Ok(web(cx, text, config(cx, Some(c))?))
+    }),
+];
+
+const CONVERSIONS: &[FnDef] = &[
+    row!(cx; to_tsvector(text: &str) { to_vector(text, config(cx, None)?) }),
+    row!(cx; to_tsvector_byid(c: &Datum, text: &str) { to_vector(text, config(cx, Some(c))?) }),
+    row!(cx; jsonb_string_to_tsvector(j: &[u8]) {
+        json_vector(&types::json::decode(j), STRINGS, config(cx, None)?)
+    }),
+    row!(cx; jsonb_string_to_tsvector_byid(c: &Datum, j: &[u8]) {
+        json_vector(&types::json::decode(j), STRINGS, config(cx, Some(c))?)
+    }),
+    row!(cx; json_string_to_tsvector(j: &str) {
+        json_vector(&types::json::parse(j)?, STRINGS, config(cx, None)?)
+    }),
+    row!(cx; json_string_to_tsvector_byid(c: &Datum, j: &str) {
+        json_vector(&types::json::parse(j)?, STRINGS, config(cx, Some(c))?)
+    }),
+    row!(cx; jsonb_to_tsvector(j: &[u8], parts: &Datum) {
+        json_vector(&types::json::decode(j), parts_of(parts)?, config(cx, None)?)
+    }),
+    row!(cx; jsonb_to_tsvector_byid(c: &Datum, j: &[u8], parts: &Datum) {
+        json_vector(&types::json::decode(j), parts_of(parts)?, config(cx, Some(c))?)
+    }),
+    row!(cx; json_to_tsvector(j: &str, parts: &Datum) {
+        json_vector(&types::json::parse(j)?, parts_of(parts)?, config(cx, None)?)
+    }),
+    row!(cx; json_to_tsvector_byid(c: &Datum, j: &str, parts: &Datum) {
+        json_vector(&types::json::parse(j)?, parts_of(parts)?, config(cx, Some(c))?)
+    }),
+    raw!(get_current_ts_config(cx, args) {
+        let name = cx.env.setting("default_text_search_config").unwrap_or_default();
+        cx.env.catalog().types().reg_in(oid::REGCONFIG, &name).map(|o: Oid| Datum::oid(o))
+    }),
+];
+
+/// The rows of `unnest` of a document.
+pub(crate) fn unnest(_: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
+    let (places, letters) = (ElemType::builtin(oid::INT2), ElemType::builtin(oid::TEXT));
+    let mut rows = Vec::new();
+    for l in vector(&args[0]).lexemes {
+        let mut row = vec![Datum::text(&l.word), Datum::Null, Datum::Null];
+        if !l.positions.is_empty() {
+            let at: Vec<Datum> = l.positions.iter().map(|p| Datum::I16(p.0 as i16)).collect();
+            let weight = |p: &(u16, u8)| Datum::string(WEIGHTS[p.1 as usize & 3].to_string());
+            let weights: Vec<Datum> = l.positions.iter().map(weight).collect();
+            row[1] = make_vector(&places, &at)?;
+            row[2] = make_vector(&letters, &weights)?;
+        }
+        rows.push(row);
+    }
+    Ok(Rows::new(rows))
+}
+
+pub(crate) const FNS: &[&[FnDef]] =
+    &[DOCUMENTS, VECTOR_ORDER, QUERY_ORDER, QUERIES, CONVERSIONS, super::ts_rank::RANK];
