@@ -672,7 +672,6 @@ fn updatable(query: &Query, relid: Oid, name: &str, table: &str) -> Result<Optio
                 INVALID_CURSOR_STATE,
                 "cursor \"{name}\" does not have a FOR UPDATE/SHARE reference to table \
                  \"{table}\""
-                 \"{table}\""
             )),
             _ => Err(err!(
                 INVALID_CURSOR_STATE,
