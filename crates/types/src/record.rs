@@ -7,7 +7,10 @@
 
 use crate::blob::Blob;
 use crate::datum::{Datum, PhysType};
+use crate::tuple::{Attr, TupleDesc};
 use base::{Oid, Result, err};
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock, RwLock};
 
 /// A column of a row value.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,6 +82,49 @@ const PHYS: [PhysType; 9] = [
     PhysType::F64,
     PhysType::Bytes,
 ];
+
+/// Row types that have no name: their columns' names and types, by modifier.
+#[derive(Default)]
+struct Registered {
+    by_shape: HashMap<Vec<(String, Oid)>, i32>,
+    descs: Vec<Arc<TupleDesc>>,
+}
+
+/// More row types than any program has; what comes after them stays anonymous.
+const REGISTERED_MAX: usize = 100_000;
+
+fn registered_types() -> &'static RwLock<Registered> {
+    static TYPES: OnceLock<RwLock<Registered>> = OnceLock::new();
+    TYPES.get_or_init(RwLock::default)
+}
+
+/// The modifier of the anonymous row type of these columns, -1 if there are too many such types.
+pub fn register(columns: &[(String, Oid)]) -> i32 {
+    let types = registered_types();
+    if let Ok(types) = types.read()
+        && let Some(typmod) = types.by_shape.get(columns)
+    {
+        return *typmod;
+    }
+    let Ok(mut types) = types.write() else { return -1 };
+    if let Some(typmod) = types.by_shape.get(columns) {
+        return *typmod;
+    }
+    if types.descs.len() >= REGISTERED_MAX {
+        return -1;
+    }
+    let typmod = types.descs.len() as i32;
+    let attr = |c: &(String, Oid)| Attr::new(&c.0, c.1, -1, false, 4);
+    types.descs.push(Arc::new(TupleDesc::new(columns.iter().map(attr).collect())));
+    types.by_shape.insert(columns.to_vec(), typmod);
+    typmod
+}
+
+/// The columns of a registered row type. Only their names and types mean something.
+pub fn registered(typmod: i32) -> Option<Arc<TupleDesc>> {
+    let index = usize::try_from(typmod).ok()?;
+    registered_types().read().ok()?.descs.get(index).cloned()
+}
 
 impl Record {
     /// An anonymous row of these columns.

@@ -87,6 +87,9 @@ impl Ddl<'_> {
             .set_i32("typtypmod", -1)?
             .set_oid("typcollation", new.collation)?;
         fill(&mut row)?;
+        let kind = catalog::privilege::Grantable::Type;
+        let acl = self.acl_of_new(kind, self.user(), new.namespace)?;
+        self.set_new_acl(&mut row, "typacl", &acl)?;
         if shell.is_some() {
             self.rows.update(row)?;
             return Ok(oid);
@@ -96,6 +99,7 @@ impl Ddl<'_> {
         let schema = ObjectAddress::new(oids::PG_NAMESPACE, new.namespace);
         depend::record(self.rows, own, schema, DependKind::Normal)?;
         self.depend_owner(own, self.user())?;
+        self.depend_new_acl(own, self.user(), &acl)?;
         Ok(oid)
     }
 

@@ -246,7 +246,7 @@ impl Ddl<'_> {
             Some(s) => {
                 let mut args = Vec::new();
                 for p in &s.params {
-                    args.push(self.resolve_type(&p.type_name)?.oid);
+                    args.push(super::type_name::resolve(&self.view, &p.type_name)?.oid);
                 }
                 all.iter().find(|p| p.arg_types == args).cloned()
             }
@@ -258,7 +258,7 @@ impl Ddl<'_> {
                     Some(s) => {
                         let mut shown = Vec::new();
                         for p in &s.params {
-                            let t = self.resolve_type(&p.type_name)?;
+                            let t = super::type_name::resolve(&self.view, &p.type_name)?;
                             shown.push(self.format_type(t.oid, -1));
                         }
                         let word = match object.kind {
@@ -297,7 +297,12 @@ impl Ddl<'_> {
             }
             oids::PG_PROC => {
                 let p = self.view.proc(a.object)?;
-                (p.owner, format!("function {}", p.name))
+                let noun = match p.kind {
+                    b'p' => "procedure",
+                    b'a' => "aggregate",
+                    _ => "function",
+                };
+                (p.owner, format!("{noun} {}", p.name))
             }
             oids::PG_DATABASE => {
                 let d = self.view.database(a.object)?;

@@ -138,9 +138,13 @@ impl Ddl<'_> {
         let mut row = SysRow::new(oids::PG_PROC)?;
         row.set_oid("oid", oid)?.set_oid("proowner", self.user())?;
         self.fill_proc(&mut row, new)?;
+        let kind = catalog::privilege::Grantable::Function;
+        let acl = self.acl_of_new(kind, self.user(), new.namespace)?;
+        self.set_new_acl(&mut row, "proacl", &acl)?;
         self.rows.insert(row)?;
         let own = ObjectAddress::new(oids::PG_PROC, oid);
         self.depend_owner(own, self.user())?;
+        self.depend_new_acl(own, self.user(), &acl)?;
         self.depend_proc(own, new)?;
         Ok(oid)
     }

@@ -113,6 +113,23 @@ fn resolve_percent(view: &CatalogView, name: &TypeName) -> Result<ResolvedType> 
 impl Ddl<'_> {
     /// Resolves a type name.
     pub fn resolve_type(&self, name: &TypeName) -> Result<ResolvedType> {
-        resolve(&self.view, name)
+        let found = resolve(&self.view, name)?;
+        self.require_type_usage(found.oid)?;
+        Ok(found)
+    }
+
+    /// Fails unless the user may make things of the type.
+    pub fn require_type_usage(&self, type_oid: Oid) -> Result<()> {
+        use catalog::privilege::{Grantable, Rights};
+        let mut desc = self.view.type_(type_oid)?;
+        if desc.is_array() {
+            desc = self.view.type_(desc.elem)?;
+        }
+        let Some(acl) = desc.acl.as_deref() else { return Ok(()) };
+        let rights = Rights { kind: Grantable::Type, owner: desc.owner, acl: Some(acl) };
+        if rights.of(&self.view, self.user(), catalog::acl::bit(b'U'))? != 0 {
+            return Ok(());
+        }
+        Err(super::grant::permission_denied("type", &self.format_type(desc.oid, -1)))
     }
 }

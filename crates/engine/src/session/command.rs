@@ -41,6 +41,20 @@ impl Session {
                 self.own_database(o)?;
                 "ALTER DATABASE"
             }
+            _ => return self.role_command(stmt, text, params, sink),
+        };
+        Ok(Some(tag.to_string()))
+    }
+
+    /// Roles and privileges.
+    fn role_command(
+        &mut self,
+        stmt: &RawStmt,
+        text: &str,
+        params: &[Datum],
+        sink: &mut dyn Sink,
+    ) -> Result<Option<String>> {
+        let tag = match &stmt.stmt {
             Stmt::CreateRole(s) => {
                 self.prevent_in_read_only("CREATE ROLE")?;
                 self.with_ddl(text, |ddl| ddl.create_role(s))?;
@@ -94,6 +108,19 @@ impl Session {
                 self.with_ddl(text, |ddl| ddl.reassign_owned(roles, new_role))?;
                 "REASSIGN OWNED"
             }
+            _ => return self.other_command(stmt, text, params, sink),
+        };
+        Ok(Some(tag.to_string()))
+    }
+
+    fn other_command(
+        &mut self,
+        stmt: &RawStmt,
+        text: &str,
+        params: &[Datum],
+        sink: &mut dyn Sink,
+    ) -> Result<Option<String>> {
+        let tag = match &stmt.stmt {
             Stmt::Prepare(p) => {
                 self.prepare_stmt(p, text)?;
                 "PREPARE"

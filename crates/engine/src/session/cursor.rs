@@ -670,7 +670,8 @@ fn updatable(query: &Query, relid: Oid, name: &str, table: &str) -> Result<Optio
             [one] => Ok(Some(one)),
             [] => Err(err!(
                 INVALID_CURSOR_STATE,
-                "cursor \"{name}\" does not have a FOR UPDATE/SHARE reference to table \"{table}\""
+                "cursor \"{name}\" does not have a FOR UPDATE/SHARE reference to table \
+                 \"{table}\""
             )),
             _ => Err(err!(
                 INVALID_CURSOR_STATE,

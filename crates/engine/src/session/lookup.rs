@@ -142,7 +142,10 @@ impl TypeLookup for ViewLookup {
         }))
     }
 
-    fn row_desc(&self, type_oid: Oid, _typmod: i32) -> Option<Arc<TupleDesc>> {
+    fn row_desc(&self, type_oid: Oid, typmod: i32) -> Option<Arc<TupleDesc>> {
+        if type_oid == types::oid::RECORD {
+            return types::record::registered(typmod);
+        }
         let t = self.view.find_type(type_oid).ok()??;
         let rel = self.view.find_relation(t.relation).ok()??;
         Some(rel.tuple.clone())

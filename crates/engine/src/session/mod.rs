@@ -13,6 +13,7 @@ mod ddl_storage;
 mod env;
 mod extended;
 mod literals;
+mod lock_table;
 mod lookup;
 pub(crate) mod permission;
 mod planning;

@@ -6,7 +6,7 @@ use crate::command::set::show_columns;
 use crate::ddl::Ddl;
 use crate::sink::{ResultColumn, Sink};
 use base::{Error, Oid, Result, bail};
-use parser::ast::{LockStmt, ObjectKind, RawStmt, Stmt};
+use parser::ast::{ObjectKind, RawStmt, Stmt};
 use std::cell::RefCell;
 use types::Datum;
 
@@ -255,51 +255,6 @@ impl Session {
         };
         self.core.set_temp_namespace(Some(oid));
         Ok(())
-    }
-
-    fn lock_stmt(&mut self, stmt: &LockStmt) -> Result<&'static str> {
-        self.require_block("LOCK TABLE")?;
-        let view = self.core.view()?;
-        for item in &stmt.relations {
-            let rel = view
-                .require_relation(item.rel.schema.as_deref(), &item.rel.name)
-                .map_err(|e| e.at(item.rel.pos))?;
-            self.check_may_lock(&view, &rel, stmt.mode as u8)?;
-            if !stmt.nowait {
-                self.lock_relation(rel.oid, stmt.mode as u8)?;
-                continue;
-            }
-            let db = if rel.shared { Oid::INVALID } else { self.core.state.oid };
-            let tag = txn::LockTag::Relation { db, rel: rel.oid };
-            let mode = txn::LockMode::ALL.iter().find(|m| **m as u8 == stmt.mode as u8);
-            let Some(mode) = mode else { continue };
-            if !self.core.txn()?.try_lock(tag, *mode)?.is_held() {
-                bail!(LOCK_NOT_AVAILABLE, "could not obtain lock on relation \"{}\"", rel.name);
-            }
-        }
-        Ok("LOCK TABLE")
-    }
-
-    /// Any right to change rows, or to maintain the table, is one to lock it; one to read or to
-    /// insert is one to do that without hindrance.
-    fn check_may_lock(
-        &self,
-        view: &catalog::CatalogView,
-        rel: &catalog::RelationDesc,
-        mode: u8,
-    ) -> Result<()> {
-        use super::permission::{relation_noun, relation_rights};
-        let mut enough = catalog::privilege::bits(b"mwdD");
-        if mode == 1 {
-            enough |= catalog::acl::bit(b'r');
-        }
-        if mode <= 3 {
-            enough |= catalog::acl::bit(b'a');
-        }
-        if relation_rights(rel).of(view, self.core.users().current, enough)? != 0 {
-            return Ok(());
-        }
-        Err(crate::ddl::grant::permission_denied(relation_noun(rel.kind), &rel.name))
     }
 
     fn deallocate(&mut self, name: Option<&str>) -> Result<&'static str> {

@@ -158,7 +158,15 @@ fn by_columns(
     let only = match what {
         "any_column" => None,
         _ => match &args.values[at] {
-            name @ Datum::Bytes(_) => rel.column_number(name.as_str()),
+            name @ Datum::Bytes(_) => match rel.column_number(name.as_str()) {
+                None => bail!(
+                    UNDEFINED_COLUMN,
+                    "column \"{}\" of relation \"{}\" does not exist",
+                    name.as_str(),
+                    rel.name
+                ),
+                found => found,
+            },
             _ => Some(args.int(at)? as i16),
         },
     };

@@ -20,7 +20,7 @@ pub(crate) struct VarSpace {
     pub returning: ir::ReturningKind,
     pub columns: SpaceColumns,
     /// Types of the columns that a whole row has, where no composite type says them.
-    pub types: Option<Vec<Oid>>,
+    pub types: Option<Vec<(String, Oid)>>,
 }
 
 #[derive(Clone, Debug)]
@@ -49,13 +49,14 @@ impl VarMap {
     }
 
     /// With an entry that is the output of a plan, of which junk is no part of a whole row.
-    pub fn output_of(varno: u32, target: &[ir::TargetEntry]) -> VarMap {
+    pub fn output_of(varno: u32, target: &[ir::TargetEntry], rte: &ir::Rte) -> VarMap {
         let types = target.iter().filter(|t| !t.junk).map(|t| t.expr.ty()).collect();
+        let types = named(types, rte);
         VarMap::default().and(varno, 0, target.len()).with_types(types)
     }
 
     /// The types of the entry added last.
-    pub fn with_types(mut self, types: Vec<Oid>) -> VarMap {
+    pub fn with_types(mut self, types: Vec<(String, Oid)>) -> VarMap {
         if let Some(last) = self.spaces.last_mut() {
             last.types = Some(types);
         }
@@ -63,7 +64,7 @@ impl VarMap {
     }
 
     /// Types of a whole row of an entry.
-    fn row_types(&self, varno: u32) -> Option<&[Oid]> {
+    fn row_types(&self, varno: u32) -> Option<&[(String, Oid)]> {
         self.spaces.iter().find(|s| s.varno == varno)?.types.as_deref()
     }
 
@@ -102,6 +103,12 @@ impl VarMap {
             }
         })
     }
+}
+
+/// Types of the columns of an entry with their names there.
+pub(crate) fn named(types: Vec<Oid>, rte: &ir::Rte) -> Vec<(String, Oid)> {
+    let names = rte.eref.columns.iter().cloned().chain(std::iter::repeat(String::new()));
+    names.zip(types).collect()
 }
 
 /// Compiles the expressions of one statement.

@@ -152,23 +152,39 @@ impl ArrayProg {
 pub(crate) struct RowProg {
     pub args: Vec<Prog>,
     pub ty: Oid,
+    /// Which registered row type a record is of.
+    pub typmod: i32,
 }
 
 impl RowProg {
+    /// A row of these values; `names` matter for records.
+    fn new(args: Vec<Prog>, ty: Oid, names: &[String]) -> RowProg {
+        let named = ty == oid::RECORD && !names.is_empty() && names.len() == args.len();
+        let typmod = match named {
+            true => {
+                let columns: Vec<_> =
+                    names.iter().cloned().zip(args.iter().map(|a| a.ty)).collect();
+                types::record::register(&columns)
+            }
+            false => -1,
+        };
+        RowProg { args, ty, typmod }
+    }
+
     pub fn eval(&self, run: &mut Run, input: RowInput<'_>) -> Result<Datum> {
         let mut fields = Vec::with_capacity(self.args.len());
         for arg in &self.args {
             fields.push((arg.ty, arg.eval(run, input)?));
         }
-        Ok(make_row(self.ty, fields))
+        Ok(make_row(self.ty, self.typmod, fields))
     }
 }
 
 /// A row of these fields.
-pub(crate) fn make_row(ty: Oid, fields: Vec<(Oid, Datum)>) -> Datum {
+pub(crate) fn make_row(ty: Oid, typmod: i32, fields: Vec<(Oid, Datum)>) -> Datum {
     let columns =
         fields.into_iter().map(|(type_oid, value)| RecordColumn { type_oid, value }).collect();
-    Record { type_oid: ty, typmod: -1, columns }.encode()
+    Record { type_oid: ty, typmod, columns }.encode()
 }
 
 /// The fields of a row.
@@ -226,7 +242,7 @@ impl FieldStoreProg {
                 field.1 = value;
             }
         }
-        Ok(make_row(self.ty, fields))
+        Ok(make_row(self.ty, -1, fields))
     }
 }
 
@@ -253,7 +269,7 @@ impl ConvertRowProg {
                 (*ty, value)
             })
             .collect();
-        Ok(make_row(self.ty, fields))
+        Ok(make_row(self.ty, -1, fields))
     }
 }
 
@@ -291,12 +307,14 @@ pub(crate) fn whole_row(
     c: &mut ExprCompiler,
     ty: Oid,
     columns: &[(i16, usize)],
-    known: Option<&[Oid]>,
+    known: Option<&[(String, Oid)]>,
 ) -> Result<Prog> {
     let mut types = field_types(c, ty)?;
+    let mut names: Vec<String> = Vec::new();
     let mut count = columns.len();
     if let (true, Some(known)) = (types.is_empty(), known) {
-        types = known.to_vec();
+        types = known.iter().map(|k| k.1).collect();
+        names = known.iter().map(|k| k.0.clone()).collect();
         count = count.min(types.len());
     }
     let mut args = Vec::new();
@@ -304,7 +322,7 @@ pub(crate) fn whole_row(
         let field = types.get(*attno as usize - 1).copied().unwrap_or(oid::TEXT);
         args.push(Prog::column(*column, field, c.phys(field)?));
     }
-    c.node(Kind::WholeRow(Box::new(RowProg { args, ty })), ty, (false, true))
+    c.node(Kind::WholeRow(Box::new(RowProg::new(args, ty, &names))), ty, (false, true))
 }
 
 /// Types of the fields of a composite type; empty for RECORD.
@@ -332,7 +350,7 @@ pub(crate) fn compile(c: &mut ExprCompiler, e: &Expr, map: &VarMap) -> Result<Pr
         Expr::Row(r) => {
             let args = c.list(&r.args, map)?;
             let volatile = flags(&args).0;
-            c.node(Kind::Row(Box::new(RowProg { args, ty: r.ty })), r.ty, (volatile, true))
+            c.node(Kind::Row(Box::new(RowProg::new(args, r.ty, &r.names))), r.ty, (volatile, true))
         }
         Expr::RowCompare { op, ops, families, collations, left, right } => {
             let mut columns = Vec::new();

@@ -20,7 +20,7 @@ pub(crate) mod row;
 pub(crate) mod subscript;
 
 pub(crate) use compare::{Equality, Ordering_};
-pub(crate) use compile::{ExprCompiler, VarMap};
+pub(crate) use compile::{ExprCompiler, VarMap, named};
 pub(crate) use func::Call;
 pub(crate) use qual::Qual;
 

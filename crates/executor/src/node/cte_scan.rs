@@ -36,7 +36,10 @@ pub(crate) fn compile(
     scan: &ir::CteScan,
 ) -> Result<Arc<dyn NodeSpec>> {
     let target = &c.stmt.subplans[scan.subplan as usize].target;
-    let output = c.output(plan, &VarMap::output_of(scan.scanrel, target))?;
+    let output = c.output(
+        plan,
+        &VarMap::output_of(scan.scanrel, target, &c.stmt.rtable[scan.scanrel as usize - 1]),
+    )?;
     Ok(Arc::new(CteSpec { subplan: scan.subplan as usize, output }))
 }
 

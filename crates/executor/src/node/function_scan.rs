@@ -4,7 +4,7 @@ use super::project_set::SetCall;
 use super::{Node, NodeSpec};
 use crate::batch::{builders, finish, split};
 use crate::compile::PlanCompiler;
-use crate::expr::{Kind, Prog, RowInput, VarMap};
+use crate::expr::{Kind, Prog, RowInput, VarMap, named};
 use crate::output::{Output, Pump};
 use crate::run::Run;
 use base::{Result, err};
@@ -86,8 +86,12 @@ pub(crate) fn compile(
         all.push(PhysType::I64);
         row.push(types::oid::INT8);
     }
-    let output =
-        c.output(plan, &VarMap::default().and(scan.scanrel, 0, all.len()).with_types(row))?;
+    let output = c.output(
+        plan,
+        &VarMap::default()
+            .and(scan.scanrel, 0, all.len())
+            .with_types(named(row, &c.stmt.rtable[scan.scanrel as usize - 1])),
+    )?;
     Ok(Arc::new(FunctionSpec { items, ordinality: scan.ordinality, phys: all, output }))
 }
 

@@ -7,7 +7,7 @@ use super::limit::keys;
 use super::{Child, Node, NodeSpec};
 use crate::batch::split;
 use crate::compile::PlanCompiler;
-use crate::expr::{Equality, VarMap};
+use crate::expr::{Equality, VarMap, named};
 use crate::hash::RowTable;
 use crate::output::{Output, Pump};
 use crate::run::Run;
@@ -176,7 +176,9 @@ pub(crate) fn compile_scan(
         ir::RteKind::Cte { types, .. } => types.clone(),
         _ => plan.target.iter().map(|t| t.expr.ty()).collect(),
     };
-    let map = VarMap::default().and(scan.scanrel, 0, types.len()).with_types(types);
+    let map = VarMap::default()
+        .and(scan.scanrel, 0, types.len())
+        .with_types(named(types, &c.stmt.rtable[scan.scanrel as usize - 1]));
     let output = c.output(plan, &map)?;
     Ok(Arc::new(WorkSpec { param: scan.param, output }))
 }

@@ -28,7 +28,11 @@ pub(crate) fn compile(
     scan: &ir::SubqueryScan,
 ) -> Result<Arc<dyn NodeSpec>> {
     let child = c.node(&scan.subplan)?;
-    let map = VarMap::output_of(scan.scanrel, &scan.subplan.target);
+    let map = VarMap::output_of(
+        scan.scanrel,
+        &scan.subplan.target,
+        &c.stmt.rtable[scan.scanrel as usize - 1],
+    );
     let output = c.output(plan, &map)?;
     Ok(Arc::new(FilterSpec { child, output }))
 }

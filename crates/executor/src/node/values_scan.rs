@@ -3,7 +3,7 @@
 use super::{Node, NodeSpec};
 use crate::batch::{Collector, split};
 use crate::compile::PlanCompiler;
-use crate::expr::{Prog, RowInput, VarMap};
+use crate::expr::{Prog, RowInput, VarMap, named};
 use crate::output::{Output, Pump};
 use crate::run::Run;
 use base::Result;
@@ -35,7 +35,9 @@ pub(crate) fn compile(
     let types = scan.lists.first().map(|l| l.iter().map(|e| e.ty()).collect()).unwrap_or_default();
     let phys: Vec<PhysType> =
         rows.first().map(|r| r.iter().map(|p| p.phys).collect()).unwrap_or_default();
-    let map = VarMap::default().and(scan.scanrel, 0, phys.len()).with_types(types);
+    let map = VarMap::default()
+        .and(scan.scanrel, 0, phys.len())
+        .with_types(named(types, &c.stmt.rtable[scan.scanrel as usize - 1]));
     let output = c.output(plan, &map)?;
     Ok(Arc::new(ValuesSpec { rows, phys, output }))
 }

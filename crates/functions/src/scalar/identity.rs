@@ -290,6 +290,14 @@ const UUID: &[FnDef] = &[
                 .detail("UUID version 7 does not support infinite intervals."));
         }
         let t = super::datetime::add_interval(cx.env.clock_timestamp(), &i, None)?;
+        let unix = t.saturating_add(types::datetime::UNIX_OFFSET);
+        if unix < 0 || unix / 1000 >= 1 << 48 {
+            return Err(err!(DATETIME_FIELD_OVERFLOW, "timestamp out of range for UUID version 7")
+                .detail(
+                    "UUID version 7 supports timestamps from 1970-01-01 to approximately year \
+                     10889.",
+                ));
+        }
         uuid_v7(cx, t)
     }),
     row!(uuid_extract_version(a: &[u8]) {

@@ -343,6 +343,12 @@ fn add_column(plan: &mut Plan, expr: Expr) {
     if passes && let Some(c) = plan.outer.as_deref_mut() {
         add_column(c, expr.clone());
     }
+    if matches!(plan.node, PlanNode::Append(_) | PlanNode::MergeAppend(_)) {
+        // An append hands rows on as they are: a node above it computes.
+        let child = std::mem::replace(plan, Plan::new(PlanNode::Result(Result_::default())));
+        let target = child.target.clone();
+        *plan = shape::above(PlanNode::Result(Result_::default()), child, target);
+    }
     let n = plan.target.len() as i16 + 1;
     plan.target.push(TargetEntry::new(expr, n, None, true));
 }

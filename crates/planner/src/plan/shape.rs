@@ -369,7 +369,7 @@ impl Root<'_> {
 }
 
 /// A node above a child.
-fn above(node: PlanNode, child: Plan, target: Vec<TargetEntry>) -> Plan {
+pub(super) fn above(node: PlanNode, child: Plan, target: Vec<TargetEntry>) -> Plan {
     let mut plan = Plan::new(node);
     plan.target = target;
     (plan.startup_cost, plan.total_cost) = (child.startup_cost, child.total_cost);

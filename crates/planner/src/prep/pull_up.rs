@@ -181,7 +181,9 @@ pub fn shift_item(item: &mut FromItem, offset: u32) {
 
 /// Replaces columns of entry `index` by the expressions they stand for.
 fn substitute(query: &mut Query, from: &mut FromExpr, index: u32, target: &[TargetEntry]) {
-    let mut replace = |e: &Expr, level: u32| column_of(e, level, index, target);
+    let names = query.rtable.get(index as usize - 1).map(|r| r.eref.columns.clone());
+    let names = names.unwrap_or_default();
+    let mut replace = |e: &Expr, level: u32| column_of(e, level, index, target, &names);
     walk::rewrite_query(query, 0, &mut replace);
     if let Some(q) = &mut from.quals {
         walk::rewrite_expr(q, 0, &mut replace);
@@ -207,14 +209,24 @@ fn item_exprs_mut(item: &mut FromItem, f: &mut dyn FnMut(&mut Expr)) {
     }
 }
 
-fn column_of(e: &Expr, level: u32, index: u32, target: &[TargetEntry]) -> Option<Expr> {
+fn column_of(
+    e: &Expr,
+    level: u32,
+    index: u32,
+    target: &[TargetEntry],
+    names: &[String],
+) -> Option<Expr> {
     let Expr::Var(v) = e else { return None };
     if v.varno != index || v.levels_up != level {
         return None;
     }
     if v.attno == 0 {
         let args: Vec<Expr> = target.iter().filter(|t| !t.junk).map(|t| t.expr.clone()).collect();
-        let names = target.iter().filter(|t| !t.junk).map(|t| t.name.clone().unwrap_or_default());
+        let visible = target.iter().filter(|t| !t.junk).enumerate();
+        let names = visible.map(|(i, t)| match names.get(i) {
+            Some(name) => name.clone(),
+            None => t.name.clone().unwrap_or_default(),
+        });
         let mut row = Expr::Row(Box::new(ir::RowExpr {
             ty: v.ty,
             args,

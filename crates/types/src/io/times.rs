@@ -34,6 +34,8 @@ pub(super) fn time_in(text: &str, typmod: i32, cx: &IoCtx) -> Result<i64> {
     match d.special {
         Some(Special::Now) => Ok(split(to_local(cx.now, &cx.format.timezone)?).1),
         Some(_) => Err(syntax_time("time", text)),
+        // A zone whose offset depends on the date says nothing without one.
+        None if d.zone.is_some() && !d.has_date => Err(syntax_time("time", text)),
         None => Ok(round_time(d.civil.time(), typmod)),
     }
 }

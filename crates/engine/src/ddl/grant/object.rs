@@ -30,131 +30,54 @@ pub struct AclClass {
     pub noun: &'static str,
 }
 
+macro_rules! classes {
+    ($($class:ident $index:expr, $name:literal, $owner:literal, $acl:expr, $kind:ident,
+       $noun:literal;)*) => {
+        &[$(AclClass {
+            class: oids::$class,
+            index: $index,
+            name: $name,
+            owner: $owner,
+            acl: $acl,
+            kind: Grantable::$kind,
+            noun: $noun,
+        },)*]
+    };
+}
+
+#[rustfmt::skip]
+const CLASSES: &[AclClass] = classes! {
+    PG_CLASS indexes::PG_CLASS_OID, "relname", "relowner", Some("relacl"), Table, "table";
+    PG_DATABASE indexes::PG_DATABASE_OID, "datname", "datdba", Some("datacl"), Database, "database";
+    PG_NAMESPACE indexes::PG_NAMESPACE_OID, "nspname", "nspowner", Some("nspacl"), Schema, "schema";
+    PG_PROC indexes::PG_PROC_OID, "proname", "proowner", Some("proacl"), Function, "function";
+    PG_TYPE indexes::PG_TYPE_OID, "typname", "typowner", Some("typacl"), Type, "type";
+    PG_LANGUAGE
+        indexes::PG_LANGUAGE_OID, "lanname", "lanowner", Some("lanacl"), Language, "language";
+    PG_TABLESPACE
+        indexes::PG_TABLESPACE_OID, "spcname", "spcowner", Some("spcacl"), Tablespace, "tablespace";
+    PG_FOREIGN_DATA_WRAPPER
+        indexes::PG_FOREIGN_DATA_WRAPPER_OID, "fdwname", "fdwowner", Some("fdwacl"), ForeignDataWrapper, "foreign-data wrapper";
+    PG_FOREIGN_SERVER
+        indexes::PG_FOREIGN_SERVER_OID, "srvname", "srvowner", Some("srvacl"), ForeignServer, "foreign server";
+    PG_LARGEOBJECT
+        indexes::PG_LARGEOBJECT_METADATA_OID, "oid", "lomowner", Some("lomacl"), LargeObject, "large object";
+    PG_LARGEOBJECT_METADATA
+        indexes::PG_LARGEOBJECT_METADATA_OID, "oid", "lomowner", Some("lomacl"), LargeObject, "large object";
+    PG_OPERATOR indexes::PG_OPERATOR_OID, "oprname", "oprowner", None, Type, "operator";
+    PG_COLLATION indexes::PG_COLLATION_OID, "collname", "collowner", None, Type, "collation";
+    PG_OPCLASS indexes::PG_OPCLASS_OID, "opcname", "opcowner", None, Type, "operator class";
+    PG_OPFAMILY indexes::PG_OPFAMILY_OID, "opfname", "opfowner", None, Type, "operator family";
+    PG_STATISTIC_EXT Oid(3380), "stxname", "stxowner", None, Type, "statistics object";
+    PG_PUBLICATION Oid(6110), "pubname", "pubowner", None, Type, "publication";
+    PG_EVENT_TRIGGER Oid(3468), "evtname", "evtowner", None, Type, "event trigger";
+    PG_EXTENSION Oid(3080), "extname", "extowner", None, Type, "extension";
+    PG_CONVERSION Oid(2670), "conname", "conowner", None, Type, "conversion";
+};
+
 /// Where objects of a system table keep their owner and their list.
 pub fn acl_class(class: Oid) -> Option<AclClass> {
-    let of = |index, name, owner, acl, kind, noun| {
-        Some(AclClass { class, index, name, owner, acl, kind, noun })
-    };
-    match class {
-        oids::PG_CLASS => of(
-            indexes::PG_CLASS_OID,
-            "relname",
-            "relowner",
-            Some("relacl"),
-            Grantable::Table,
-            "table",
-        ),
-        oids::PG_DATABASE => of(
-            indexes::PG_DATABASE_OID,
-            "datname",
-            "datdba",
-            Some("datacl"),
-            Grantable::Database,
-            "database",
-        ),
-        oids::PG_NAMESPACE => of(
-            indexes::PG_NAMESPACE_OID,
-            "nspname",
-            "nspowner",
-            Some("nspacl"),
-            Grantable::Schema,
-            "schema",
-        ),
-        oids::PG_PROC => of(
-            indexes::PG_PROC_OID,
-            "proname",
-            "proowner",
-            Some("proacl"),
-            Grantable::Function,
-            "function",
-        ),
-        oids::PG_TYPE => {
-            of(indexes::PG_TYPE_OID, "typname", "typowner", Some("typacl"), Grantable::Type, "type")
-        }
-        oids::PG_LANGUAGE => of(
-            indexes::PG_LANGUAGE_OID,
-            "lanname",
-            "lanowner",
-            Some("lanacl"),
-            Grantable::Language,
-            "language",
-        ),
-        oids::PG_TABLESPACE => of(
-            indexes::PG_TABLESPACE_OID,
-            "spcname",
-            "spcowner",
-            Some("spcacl"),
-            Grantable::Tablespace,
-            "tablespace",
-        ),
-        oids::PG_FOREIGN_DATA_WRAPPER => of(
-            indexes::PG_FOREIGN_DATA_WRAPPER_OID,
-            "fdwname",
-            "fdwowner",
-            Some("fdwacl"),
-            Grantable::ForeignDataWrapper,
-            "foreign-data wrapper",
-        ),
-        oids::PG_FOREIGN_SERVER => of(
-            indexes::PG_FOREIGN_SERVER_OID,
-            "srvname",
-            "srvowner",
-            Some("srvacl"),
-            Grantable::ForeignServer,
-            "foreign server",
-        ),
-        oids::PG_LARGEOBJECT | oids::PG_LARGEOBJECT_METADATA => of(
-            indexes::PG_LARGEOBJECT_METADATA_OID,
-            "oid",
-            "lomowner",
-            Some("lomacl"),
-            Grantable::LargeObject,
-            "large object",
-        ),
-        oids::PG_OPERATOR => {
-            of(indexes::PG_OPERATOR_OID, "oprname", "oprowner", None, Grantable::Type, "operator")
-        }
-        oids::PG_COLLATION => of(
-            indexes::PG_COLLATION_OID,
-            "collname",
-            "collowner",
-            None,
-            Grantable::Type,
-            "collation",
-        ),
-        oids::PG_OPCLASS => of(
-            indexes::PG_OPCLASS_OID,
-            "opcname",
-            "opcowner",
-            None,
-            Grantable::Type,
-            "operator class",
-        ),
-        oids::PG_OPFAMILY => of(
-            indexes::PG_OPFAMILY_OID,
-            "opfname",
-            "opfowner",
-            None,
-            Grantable::Type,
-            "operator family",
-        ),
-        oids::PG_STATISTIC_EXT => {
-            of(Oid(3380), "stxname", "stxowner", None, Grantable::Type, "statistics object")
-        }
-        oids::PG_PUBLICATION => {
-            of(Oid(6110), "pubname", "pubowner", None, Grantable::Type, "publication")
-        }
-        oids::PG_EVENT_TRIGGER => {
-            of(Oid(3468), "evtname", "evtowner", None, Grantable::Type, "event trigger")
-        }
-        oids::PG_EXTENSION => {
-            of(Oid(3080), "extname", "extowner", None, Grantable::Type, "extension")
-        }
-        oids::PG_CONVERSION => {
-            of(Oid(2670), "conname", "conowner", None, Grantable::Type, "conversion")
-        }
-        _ => None,
-    }
+    CLASSES.iter().find(|c| c.class == class).copied()
 }
 
 impl Ddl<'_> {

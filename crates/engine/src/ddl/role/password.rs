@@ -1,5 +1,5 @@
-//! Passwords as they are stored: `SCRAM-SHA-256$iterations:salt$stored key:server key`, or `md5` and
-//! a digest of password and role. What is in such a form already is stored as it is.
+//! Passwords as they are stored: `SCRAM-SHA-256$iterations:salt$stored key:server key`, or
+//! `md5` and a digest of password and role. What is in such a form already is stored as it is.
 
 use hmac::{Hmac, KeyInit, Mac};
 use md5::Md5;
