@@ -27,15 +27,16 @@ fn binds(env: &Env, rel: &RelationDesc, user: Oid) -> Result<bool> {
     Ok(rel.force_row_security || !has_rights_of(env.catalog, user, rel.owner)?)
 }
 
-/// Conditions of the policies for a command, as one; `check` takes WITH CHECK.
-fn condition(
+/// Conditions of the policies for a command: what the permissive ones allow together, then each
+/// restrictive one with its name. `check` takes WITH CHECK.
+fn conditions(
     env: &Env,
     rel: &RelationDesc,
     user: Oid,
     command: u8,
     check: bool,
     entry: u32,
-) -> Result<Expr> {
+) -> Result<Vec<(Option<String>, Expr)>> {
     let mine = roles_of(env.catalog, user, Through::Inherit)?;
     let applies = |p: &&PolicyDesc| {
         (p.command == command || p.command == b'*')
@@ -54,7 +55,7 @@ fn condition(
         };
         match p.permissive {
             true => any.push(e),
-            false => all.push(e),
+            false => all.push((Some(p.name.to_string()), e)),
         }
     }
     let permitted = match any.len() {
@@ -62,7 +63,21 @@ fn condition(
         1 => any.swap_remove(0),
         _ => Expr::Bool { op: ir::BoolOp::Or, args: any, location: None },
     };
-    all.insert(0, permitted);
+    all.insert(0, (None, permitted));
+    Ok(all)
+}
+
+/// The same as one condition.
+fn condition(
+    env: &Env,
+    rel: &RelationDesc,
+    user: Oid,
+    command: u8,
+    check: bool,
+    entry: u32,
+) -> Result<Expr> {
+    let all = conditions(env, rel, user, command, check, entry)?;
+    let all = all.into_iter().map(|c| c.1).collect();
     Ok(ir::walk::conjoin(all).unwrap_or_else(|| Expr::bool_const(true)))
 }
 
@@ -146,15 +161,15 @@ pub(crate) fn secure_target(env: &Env, query: &mut Query, rel: &Arc<RelationDesc
     let reads = query.rte(target).perms.as_ref().is_some_and(|p| p.required & 2 != 0);
     let using = |command| condition(env, rel, user, command, false, target);
     let mut quals = Vec::new();
-    let mut checks = Vec::new();
+    // Kind, command, and whether WITH CHECK counts.
+    let mut checks: Vec<(CheckOptionKind, u8, bool)> = Vec::new();
     match query.command {
         CmdType::Update => {
             quals.push(using(b'w')?);
-            checks
-                .push((CheckOptionKind::RlsUpdate, condition(env, rel, user, b'w', true, target)?));
+            checks.push((CheckOptionKind::RlsUpdate, b'w', true));
             if reads {
                 quals.push(using(b'r')?);
-                checks.push((CheckOptionKind::RlsUpdate, using(b'r')?));
+                checks.push((CheckOptionKind::RlsUpdate, b'r', false));
             }
         }
         CmdType::Delete => {
@@ -164,30 +179,29 @@ pub(crate) fn secure_target(env: &Env, query: &mut Query, rel: &Arc<RelationDesc
             }
         }
         CmdType::Insert => {
-            checks
-                .push((CheckOptionKind::RlsInsert, condition(env, rel, user, b'a', true, target)?));
+            checks.push((CheckOptionKind::RlsInsert, b'a', true));
             if reads {
-                checks.push((CheckOptionKind::RlsInsert, using(b'r')?));
+                checks.push((CheckOptionKind::RlsInsert, b'r', false));
             }
             if query.on_conflict.as_ref().is_some_and(|c| c.action == ir::ConflictAction::Update) {
-                let kind = CheckOptionKind::RlsConflict;
-                checks.push((kind, using(b'w')?));
-                checks.push((kind, using(b'r')?));
-                let kind = CheckOptionKind::RlsUpdate;
-                checks.push((kind, condition(env, rel, user, b'w', true, target)?));
+                checks.push((CheckOptionKind::RlsConflict, b'w', false));
+                checks.push((CheckOptionKind::RlsConflict, b'r', false));
+                checks.push((CheckOptionKind::RlsUpdate, b'w', true));
             }
         }
         _ => {}
     }
-    for (kind, qual) in checks {
-        query.has_sublinks |= has_sublinks(&qual);
-        query.with_check_options.push(WithCheckOption {
-            kind,
-            relation: rel.name.to_string(),
-            policy: None,
-            qual,
-            cascaded: false,
-        });
+    for (kind, command, check) in checks {
+        for (policy, qual) in conditions(env, rel, user, command, check, target)? {
+            query.has_sublinks |= has_sublinks(&qual);
+            query.with_check_options.push(WithCheckOption {
+                kind,
+                relation: rel.name.to_string(),
+                policy,
+                qual,
+                cascaded: false,
+            });
+        }
     }
     if !quals.is_empty() {
         query.has_sublinks |= quals.iter().any(has_sublinks);

@@ -407,6 +407,17 @@ fn fill_update(
 /// `process_matched_tle`: several assignments to parts of one column become one.
 fn merge_parts(prior: Option<TargetEntry>, new: TargetEntry, column: &str) -> Result<TargetEntry> {
     let Some(prior) = prior else { return Ok(new) };
+    // What is assigned to parts of a domain is checked once, when all parts are there.
+    if let (Expr::CoerceToDomain { arg: a, .. }, Expr::CoerceToDomain { .. }) =
+        (&prior.expr, &new.expr)
+    {
+        let below = TargetEntry { expr: (**a).clone(), ..prior.clone() };
+        let mut new = new;
+        let Expr::CoerceToDomain { arg, .. } = &mut new.expr else { return Ok(new) };
+        let inner = TargetEntry { expr: (**arg).clone(), ..prior.clone() };
+        **arg = merge_parts(Some(below), inner, column)?.expr;
+        return Ok(new);
+    }
     let twice = || err!(SYNTAX_ERROR, "multiple assignments to same column \"{column}\"");
     let expr = match (prior.expr, new.expr) {
         (

@@ -136,7 +136,8 @@ impl Error {
 
     /// With more about it.
     pub fn detail(mut self, text: impl Into<String>) -> Error {
-        self.0.detail = Some(text.into());
+        let text = text.into();
+        self.0.detail = (!text.is_empty()).then_some(text);
         self
     }
 

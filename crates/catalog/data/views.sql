@@ -610,7 +610,7 @@ SELECT current_database()::information_schema.sql_identifier AS table_catalog,
   'NO'::information_schema.yes_or_no AS identity_cycle,
   (CASE WHEN a.attgenerated = '' THEN 'NEVER' ELSE 'ALWAYS' END)::information_schema.character_data AS is_generated,
   (CASE WHEN a.attgenerated <> '' THEN pg_get_expr(d.adbin, d.adrelid) END)::information_schema.character_data AS generation_expression,
-  (CASE WHEN c.relkind IN ('r', 'p') THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS is_updatable
+  (CASE WHEN c.relkind IN ('r', 'p') OR c.relkind IN ('v', 'f') AND pg_column_is_updatable(c.oid, a.attnum, false) THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS is_updatable
 FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
   JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
   JOIN pg_type t ON t.oid = a.atttypid JOIN pg_namespace tn ON tn.oid = t.typnamespace
@@ -625,12 +625,13 @@ SELECT current_database()::information_schema.sql_identifier AS table_catalog,
   n.nspname::information_schema.sql_identifier AS table_schema,
   c.relname::information_schema.sql_identifier AS table_name,
   pg_get_viewdef(c.oid)::information_schema.character_data AS view_definition,
-  'NONE'::information_schema.character_data AS check_option,
-  'NO'::information_schema.yes_or_no AS is_updatable,
-  'NO'::information_schema.yes_or_no AS is_insertable_into,
-  'NO'::information_schema.yes_or_no AS is_trigger_updatable,
-  'NO'::information_schema.yes_or_no AS is_trigger_deletable,
-  'NO'::information_schema.yes_or_no AS is_trigger_insertable_into
+  (CASE WHEN 'check_option=cascaded' = ANY (c.reloptions) THEN 'CASCADED'
+    WHEN 'check_option=local' = ANY (c.reloptions) THEN 'LOCAL' ELSE 'NONE' END)::information_schema.character_data AS check_option,
+  (CASE WHEN pg_relation_is_updatable(c.oid, false) & 20 = 20 THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS is_updatable,
+  (CASE WHEN pg_relation_is_updatable(c.oid, false) & 8 = 8 THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS is_insertable_into,
+  (CASE WHEN EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = c.oid AND t.tgtype & 81 = 81) THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS is_trigger_updatable,
+  (CASE WHEN EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = c.oid AND t.tgtype & 73 = 73) THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS is_trigger_deletable,
+  (CASE WHEN EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = c.oid AND t.tgtype & 69 = 69) THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS is_trigger_insertable_into
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind = 'v';
 -- information_schema.sequences

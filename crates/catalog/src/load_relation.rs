@@ -155,12 +155,12 @@ impl Loader<'_> {
         let mut acls = Vec::new();
         for row in self.rows.index_scan(indexes::PG_ATTRIBUTE_NUM, &[key(oid)])? {
             let number = row.i16("attnum")?;
-            if number <= 0 {
-                continue;
-            }
-            attrs.push(self.attr(&row)?);
+            // Rights may be given on system columns too.
             if let Some(acl) = row.acl("attacl")? {
                 acls.push((number, acl));
+            }
+            if number > 0 {
+                attrs.push(self.attr(&row)?);
             }
         }
         Ok((TupleDesc::new(attrs), acls))

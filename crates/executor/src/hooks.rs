@@ -45,6 +45,13 @@ pub trait Hooks {
         Ok(())
     }
 
+    /// The columns of a relation that the user may read, where that is not all of it: messages
+    /// must not show others.
+    fn readable_columns(&self, rel: &RelationDesc) -> Option<Vec<i16>> {
+        let _ = rel;
+        None
+    }
+
     /// A row may violate a unique constraint that is checked later.
     fn defer_unique(&self, rel: &RelationDesc, index: Oid, tid: Tid) -> Result<()> {
         let _ = (rel, index, tid);

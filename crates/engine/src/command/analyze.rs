@@ -51,6 +51,9 @@ pub fn analyze_table(session: &mut Session, table: Oid, only: &[String]) -> Resu
         ("reltuples", Datum::F32(sample.total_rows as f32)),
     ];
     session.set_class(table, &class)?;
+    if rel.has_subclass && view.children(table)?.is_empty() {
+        session.set_class(table, &[("relhassubclass", Datum::Bool(false))])?;
+    }
     for (desc, index) in rel.indexes.iter().zip(&open.indexes) {
         let facts = index.am().facts(&storage, index)?;
         let class = [

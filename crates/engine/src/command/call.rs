@@ -24,6 +24,7 @@ impl Session {
         let Expr::Func(f) = &made else {
             return Err(Error::internal("CALL of something that is no function"));
         };
+        self.core.check_execute(&env.view, self.core.users().current, f.func)?;
         let mut args = Vec::new();
         for arg in &f.args {
             args.push(self.evaluate(&env, arg.clone(), Arc::from(params))?);

@@ -168,7 +168,22 @@ impl Session {
         let mut all = Vec::new();
         for r in &stmt.relations {
             let rel = view.require_relation(r.rel.schema.as_deref(), &r.rel.name)?;
-            all.push(Work { table: rel.oid, columns: r.columns.clone(), named: true });
+            let work = |table| Work { table, columns: r.columns.clone(), named: true };
+            if r.only && stmt.vacuum && rel.kind == RelKind::Partitioned {
+                let text =
+                    format!("VACUUM ONLY of partitioned table \"{}\" has no effect", rel.name);
+                self.core.notice(Error::warning(text));
+            }
+            all.push(work(rel.oid));
+            let mut next = all.len() - 1;
+            while !r.only && next < all.len() {
+                for child in view.children(all[next].table)? {
+                    if !all.iter().any(|w| w.table == child) {
+                        all.push(work(child));
+                    }
+                }
+                next += 1;
+            }
         }
         if stmt.relations.is_empty() {
             for row in self.core.store.table_scan(oids::PG_CLASS)? {
@@ -196,6 +211,9 @@ impl Session {
         self.lock_relation(table, SHARE_UPDATE_EXCLUSIVE)?;
         let view = self.core.view()?;
         let Some(rel) = view.find_relation(table)? else { return Ok(()) };
+        if rel.kind == RelKind::Partitioned {
+            return Ok(());
+        }
         if !matches!(rel.kind, RelKind::Table | RelKind::MatView | RelKind::Toast) {
             let text = format!(
                 "skipping \"{}\" --- cannot vacuum non-tables or special system tables",

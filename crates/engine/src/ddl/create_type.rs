@@ -803,6 +803,10 @@ fn domain_options(stmt: &CreateDomainStmt) -> Result<(Option<bool>, Option<&ast:
                 let e = err!(SYNTAX_ERROR, "conflicting NULL/NOT NULL constraints");
                 return Err(e.at(c.pos));
             }
+            ConstraintKind::NotNull(_) if c.no_inherit => {
+                let text = "not-null constraints for domains cannot be marked NO INHERIT";
+                return Err(err!(INVALID_OBJECT_DEFINITION, "{text}").at(c.pos));
+            }
             ConstraintKind::NotNull(_) => not_null = Some(true),
             ConstraintKind::Null => not_null = Some(false),
             ConstraintKind::Default(e) => {

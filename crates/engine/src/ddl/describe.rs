@@ -18,6 +18,69 @@ pub enum Found {
     Missing(String),
 }
 
+/// Where objects of a kind are found by name.
+struct NamedKind {
+    table: Oid,
+    name: &'static str,
+    schema: Option<&'static str>,
+    method: Option<&'static str>,
+    noun: &'static str,
+}
+
+fn named_kind(kind: ObjectKind) -> Option<NamedKind> {
+    let plain = |table, name, noun| NamedKind { table, name, schema: None, method: None, noun };
+    let in_schema = |table, name, schema, noun| NamedKind {
+        table,
+        name,
+        schema: Some(schema),
+        method: None,
+        noun,
+    };
+    Some(match kind {
+        ObjectKind::AccessMethod => plain(oids::PG_AM, "amname", "access method"),
+        ObjectKind::Language => plain(oids::PG_LANGUAGE, "lanname", "language"),
+        ObjectKind::EventTrigger => plain(oids::PG_EVENT_TRIGGER, "evtname", "event trigger"),
+        ObjectKind::ForeignDataWrapper => {
+            plain(oids::PG_FOREIGN_DATA_WRAPPER, "fdwname", "foreign-data wrapper")
+        }
+        ObjectKind::ForeignServer => plain(oids::PG_FOREIGN_SERVER, "srvname", "server"),
+        ObjectKind::Publication => plain(oids::PG_PUBLICATION, "pubname", "publication"),
+        ObjectKind::Conversion => {
+            in_schema(oids::PG_CONVERSION, "conname", "connamespace", "conversion")
+        }
+        ObjectKind::Statistics => {
+            in_schema(oids::PG_STATISTIC_EXT, "stxname", "stxnamespace", "statistics object")
+        }
+        ObjectKind::TsParser => {
+            in_schema(Oid(3601), "prsname", "prsnamespace", "text search parser")
+        }
+        ObjectKind::TsDictionary => {
+            in_schema(Oid(3600), "dictname", "dictnamespace", "text search dictionary")
+        }
+        ObjectKind::TsTemplate => {
+            in_schema(Oid(3764), "tmplname", "tmplnamespace", "text search template")
+        }
+        ObjectKind::TsConfiguration => {
+            in_schema(Oid(3602), "cfgname", "cfgnamespace", "text search configuration")
+        }
+        ObjectKind::OpClass => NamedKind {
+            table: oids::PG_OPCLASS,
+            name: "opcname",
+            schema: Some("opcnamespace"),
+            method: Some("opcmethod"),
+            noun: "operator class",
+        },
+        ObjectKind::OpFamily => NamedKind {
+            table: oids::PG_OPFAMILY,
+            name: "opfname",
+            schema: Some("opfnamespace"),
+            method: Some("opfmethod"),
+            noun: "operator family",
+        },
+        _ => return None,
+    })
+}
+
 /// The word for a kind of relation in a statement.
 fn relation_word(kind: ObjectKind) -> Option<(&'static str, &'static [RelKind])> {
     Some(match kind {
@@ -85,7 +148,86 @@ impl Ddl<'_> {
             | ObjectKind::Procedure
             | ObjectKind::Routine
             | ObjectKind::Aggregate => self.find_routine(object, missing_ok),
-            other => Err(Error::unsupported(format!("naming an object of kind {other:?}"))),
+            ObjectKind::DomainConstraint => self.find_domain_constraint(object, missing_ok),
+            other => match named_kind(other) {
+                Some(kind) => self.find_named(object, &kind, missing_ok),
+                None => Err(Error::unsupported(format!("naming an object of kind {other:?}"))),
+            },
+        }
+    }
+
+    /// An object that its table holds by name and, if it is in a schema, schema.
+    fn find_named(&self, object: &Object, kind: &NamedKind, missing_ok: bool) -> Result<Found> {
+        let (schema, last) = split(&object.name);
+        let schema = match schema {
+            Some(s) => match self.view.namespace_named(s)? {
+                Some(n) => Some(n.oid),
+                None if missing_ok => {
+                    return Ok(Found::Missing(format!("schema \"{s}\" does not exist")));
+                }
+                None => bail!(INVALID_SCHEMA_NAME, "schema \"{s}\" does not exist"),
+            },
+            None => None,
+        };
+        let method = match &object.detail {
+            ObjectDetail::Using(am) => {
+                let Some(oid) = self.oid_by_name(indexes::PG_AM_NAME, am)? else {
+                    bail!(UNDEFINED_OBJECT, "access method \"{am}\" does not exist");
+                };
+                Some((oid, am))
+            }
+            _ => None,
+        };
+        let path = self.view.search_path();
+        for row in self.rows.table_scan(kind.table)? {
+            if *row.text(kind.name)? != *last {
+                continue;
+            }
+            if let (Some(column), Some((oid, _))) = (kind.method, method)
+                && row.oid(column)? != oid
+            {
+                continue;
+            }
+            if let Some(column) = kind.schema {
+                let own = row.oid(column)?;
+                let wanted = schema.map_or(path.contains(&own), |s| s == own);
+                if !wanted {
+                    continue;
+                }
+            }
+            return Ok(Found::Object(ObjectAddress::new(kind.table, row.oid("oid")?)));
+        }
+        let shown = object.name.parts.join(".");
+        let mut text = format!("{} \"{shown}\" does not exist", kind.noun);
+        if let Some((_, am)) = method {
+            text.push_str(&format!(" for access method \"{am}\""));
+        }
+        match missing_ok {
+            true => Ok(Found::Missing(text)),
+            false => Err(Error::new(base::SqlState::UNDEFINED_OBJECT, text)),
+        }
+    }
+
+    fn find_domain_constraint(&self, object: &Object, missing_ok: bool) -> Result<Found> {
+        let mut own = object.clone();
+        let member = match &own.detail {
+            ObjectDetail::Member(m) => m.clone(),
+            _ => own.name.parts.pop().unwrap_or_default(),
+        };
+        own.kind = ObjectKind::Domain;
+        own.detail = ObjectDetail::None;
+        let a = match self.find_type_object(&own, missing_ok)? {
+            Found::Object(a) => a,
+            missing => return Ok(missing),
+        };
+        let all = self.view.domain_constraints(a.object)?;
+        match all.iter().find(|c| *c.name == *member) {
+            Some(c) => Ok(Found::Object(ObjectAddress::new(oids::PG_CONSTRAINT, c.oid))),
+            None => bail!(
+                UNDEFINED_OBJECT,
+                "constraint \"{member}\" for domain {} does not exist",
+                self.format_type(a.object, -1)
+            ),
         }
     }
 
@@ -126,16 +268,13 @@ impl Ddl<'_> {
     }
 
     fn find_type_object(&self, object: &Object, missing_ok: bool) -> Result<Found> {
-        let (schema, last, pos) = match &object.detail {
+        let (schema, last) = match &object.detail {
             ObjectDetail::Type(t) => {
                 let n = t.names.len();
                 let schema = if n >= 2 { Some(t.names[n - 2].as_str()) } else { None };
-                (schema, t.names.last().map_or("", String::as_str), Some(t.pos))
+                (schema, t.names.last().map_or("", String::as_str))
             }
-            _ => {
-                let (schema, last) = split(&object.name);
-                (schema, last, None)
-            }
+            _ => split(&object.name),
         };
         match self.view.type_named(schema, last)? {
             Some(t) => {
@@ -152,7 +291,7 @@ impl Ddl<'_> {
                 let text = format!("type \"{shown}\" does not exist");
                 match missing_ok {
                     true => Ok(Found::Missing(text)),
-                    false => Err(Error::new(base::SqlState::UNDEFINED_OBJECT, text).at(pos)),
+                    false => Err(Error::new(base::SqlState::UNDEFINED_OBJECT, text)),
                 }
             }
         }

@@ -306,6 +306,23 @@ impl Ddl<'_> {
         Ok((t.oid, name.setof))
     }
 
+    /// Trusted languages are for who has USAGE, others for superusers.
+    fn check_language(&self, language: Oid) -> Result<()> {
+        use catalog::privilege::{Grantable, Rights};
+        if self.is_superuser()? {
+            return Ok(());
+        }
+        let row = self.row_by_oid(indexes::PG_LANGUAGE_OID, language)?;
+        let acl = row.acl("lanacl")?;
+        let owner = row.oid("lanowner")?;
+        let rights = Rights { kind: Grantable::Language, owner, acl: acl.as_deref() };
+        let usage = rights.of(&self.view, self.user(), catalog::acl::bit(b'U'))? != 0;
+        if row.bool("lanpltrusted")? && usage {
+            return Ok(());
+        }
+        Err(super::grant::permission_denied("language", &row.text("lanname")?))
+    }
+
     fn language(&self, name: &str) -> Result<Oid> {
         let key = [Datum::text(name)];
         let found = self.rows.index_scan(indexes::PG_LANGUAGE_NAME, &key)?;
@@ -326,6 +343,7 @@ impl Ddl<'_> {
             (None, None) => bail!(INVALID_FUNCTION_DEFINITION, "no language specified"),
         };
         let language_oid = self.language(&language)?;
+        self.check_language(language_oid)?;
         let d = self.declared(stmt)?;
         let (return_type, returns_set) = self.result_type(stmt, &d)?;
         let outputs = d.modes.iter().any(|m| *m != b'i');

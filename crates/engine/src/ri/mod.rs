@@ -227,6 +227,10 @@ impl Hooks for RiHooks {
         }
     }
 
+    fn readable_columns(&self, rel: &RelationDesc) -> Option<Vec<i16>> {
+        self.core.readable_columns(rel)
+    }
+
     fn after_row(&self, change: &RowChange<'_>) -> Result<()> {
         let sub = self.core.txn()?.current_sub();
         self.referencing(change, sub);

@@ -73,7 +73,7 @@ pub struct SessionCore {
     /// Rows changed, for autovacuum.
     pub changes: crate::autovacuum::PendingChanges,
     /// Prepared statements, by name.
-    pub prepared: Mutex<HashMap<String, Arc<super::Prepared>>>,
+    pub prepared: Mutex<HashMap<String, Arc<super::Prepared>, foldhash::fast::RandomState>>,
     /// Cursors, as `pg_cursors` shows them.
     pub cursors: Mutex<Vec<crate::sysfn::CursorInfo>>,
     /// Names of snapshots that the transaction has exported.

@@ -322,7 +322,7 @@ fn part(rows: &[Row], from: u64, max: u64) -> Vec<Row> {
 fn runs_backwards(plan: &Plan) -> bool {
     let below = |p: &Option<Box<Plan>>| p.as_deref().is_none_or(runs_backwards);
     match &plan.node {
-        PlanNode::Result(_) => below(&plan.outer),
+        PlanNode::Result(_) => plan.outer.as_deref().is_some_and(runs_backwards),
         PlanNode::SeqScan(_)
         | PlanNode::IndexScan(_)
         | PlanNode::IndexOnlyScan(_)

@@ -67,7 +67,6 @@ pub struct Session {
     pub(crate) core: Arc<SessionCore>,
     pub(crate) place: Place,
     pub(crate) block: Block,
-    pub(crate) prepared: HashMap<String, Arc<Prepared>, foldhash::fast::RandomState>,
     pub(crate) portals: HashMap<String, Portal, foldhash::fast::RandomState>,
     /// What statements of the simple protocol are without their numbers.
     pub(crate) normalized: HashMap<String, Normal, foldhash::fast::RandomState>,
@@ -103,7 +102,6 @@ impl Session {
             core,
             place,
             block: Block::default(),
-            prepared: HashMap::default(),
             portals: HashMap::default(),
             normalized: HashMap::default(),
             point_space: Cell::default(),

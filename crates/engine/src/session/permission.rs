@@ -131,6 +131,25 @@ impl SessionCore {
         Ok(())
     }
 
+    /// The columns of a relation that the current user may read, if that is not all of it.
+    pub(crate) fn readable_columns(&self, rel: &RelationDesc) -> Option<Vec<i16>> {
+        let user = self.users().current;
+        if user == catalog::oids::SUPERUSER {
+            return None;
+        }
+        // What cannot be found out is not shown.
+        let Ok(view) = self.view() else { return Some(Vec::new()) };
+        let select = bit(b'r');
+        if relation_rights(rel).of(&view, user, select).is_ok_and(|r| r != 0) {
+            return None;
+        }
+        let readable = |acl: &[catalog::AclItem]| {
+            let rights = Rights { kind: Grantable::Column, owner: rel.owner, acl: Some(acl) };
+            rights.of(&view, user, select).is_ok_and(|r| r != 0)
+        };
+        Some(rel.column_acls.iter().filter(|(_, acl)| readable(acl)).map(|(n, _)| *n).collect())
+    }
+
     /// Fails unless the user may do this with these columns of a relation.
     pub(crate) fn check_columns(
         &self,

@@ -117,13 +117,6 @@ pub enum PortalState {
     Ready,
     /// A query that can give more rows.
     Running(Box<Execution>),
-    /// Rows kept in memory: of utility statements, and of cursors WITH HOLD.
-    Stored {
-        /// The rows.
-        rows: Arc<Vec<Vec<Datum>>>,
-        /// The next to give.
-        next: usize,
-    },
     /// All is done.
     Done,
 }

@@ -7,19 +7,16 @@ use super::simple::is_query;
 use super::{Session, utility};
 use crate::analysis;
 use crate::rows::RowWriter;
-use crate::settings::{PlanCacheMode, Resolved};
+use crate::settings::PlanCacheMode;
 use crate::sink::{ResultColumn, ResultFormat, Sink};
-use base::memory::Account;
 use base::{Error, Oid, Result, bail};
-use catalog::{IndexDesc, RelationDesc};
-use executor::{CompiledStmt, ExecCtx, Execution, PointQuery};
+use executor::{CompiledStmt, Execution, PointQuery};
 use functions::FnEnv;
 use ir::{CmdType, Expr, Plan, PlanNode, PlannedStmt, Query, RteKind, TargetEntry};
 use parser::ast::RawStmt;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use txn::{LockMode, LockTag};
 use types::{Batch, Datum};
 
 /// How many times a statement with parameters is planned for their values before a plan for all
@@ -328,19 +325,6 @@ impl Session {
                     self.count_changes(run);
                 }
                 (count, more, tag_of(run, count))
-            }
-            PortalState::Stored { rows, next } => {
-                let end = match max {
-                    0 => rows.len(),
-                    n => rows.len().min(*next + n as usize),
-                };
-                let env = self.env()?;
-                for row in &rows[*next..end] {
-                    writer.row(row, &env.io(), sink)?;
-                }
-                let count = (end - *next) as u64;
-                *next = end;
-                (count, end < rows.len(), format!("SELECT {count}"))
             }
             _ => (0, false, "SELECT 0".to_string()),
         };

@@ -5,7 +5,7 @@ use super::simple::{is_query, unsupported};
 use crate::command::set::show_columns;
 use crate::ddl::Ddl;
 use crate::sink::{ResultColumn, Sink};
-use base::{Error, Oid, Result, bail};
+use base::{Result, bail};
 use parser::ast::{ObjectKind, RawStmt, Stmt};
 use std::cell::RefCell;
 use types::Datum;

@@ -178,13 +178,42 @@ impl ResultRel {
         .column(&**column)
     }
 
-    /// `Failing row contains (...).`
+    /// The columns that the statement itself sets, by name: who sets them knows them.
+    fn set_columns(&self, run: &Run) -> Vec<String> {
+        let mut names = Vec::new();
+        for rte in &run.stmt.plan().rtable {
+            let (ir::RteKind::Relation { relid, .. }, Some(perms)) = (&rte.kind, &rte.perms) else {
+                continue;
+            };
+            let Ok(rel) = run.cx.catalog.relation(*relid) else { continue };
+            for n in perms.inserted.iter().chain(&perms.updated).filter(|n| **n > 0) {
+                if let Some(attr) = rel.tuple.attrs.get(*n as usize - 1) {
+                    names.push(attr.name.to_string());
+                }
+            }
+        }
+        names
+    }
+
+    /// `Failing row contains (...).` Who may not read the whole row is shown what may be read, and
+    /// what the statement sets; nothing if there is none.
     #[cold]
     pub fn failing_row(&self, run: &Run, row: &[Datum]) -> String {
-        let mut parts = Vec::new();
-        for (attr, value) in self.rel.tuple.attrs.iter().zip(row) {
+        let readable = run.cx.hooks.readable_columns(&self.rel);
+        let set = match &readable {
+            Some(_) => self.set_columns(run),
+            None => Vec::new(),
+        };
+        let (mut parts, mut names) = (Vec::new(), Vec::new());
+        for (i, (attr, value)) in self.rel.tuple.attrs.iter().zip(row).enumerate() {
             if attr.dropped {
                 continue;
+            }
+            if let Some(readable) = &readable {
+                if !readable.contains(&(i as i16 + 1)) && !set.iter().any(|n| **n == *attr.name) {
+                    continue;
+                }
+                names.push(attr.name.to_string());
             }
             parts.push(match value {
                 _ if attr.generated == b'v' => "virtual".to_string(),
@@ -192,7 +221,14 @@ impl ResultRel {
                 v => shorten(text_of(run, attr.type_oid, v), 64),
             });
         }
-        format!("Failing row contains ({}).", parts.join(", "))
+        match readable {
+            None => format!("Failing row contains ({}).", parts.join(", ")),
+            Some(_) if names.is_empty() => String::new(),
+            Some(_) => {
+                let names = names.join(", ");
+                format!("Failing row contains ({names}) = ({}).", parts.join(", "))
+            }
+        }
     }
 
     /// Adds a row's entries to all indexes. `arbiters` are indexes whose conflicts are returned
@@ -261,10 +297,17 @@ impl ResultRel {
     #[cold]
     pub fn unique_violation(&self, run: &Run, index: &IndexProg, values: &[Datum]) -> Error {
         let name = &index.desc.name;
-        err!(UNIQUE_VIOLATION, "duplicate key value violates unique constraint \"{name}\"")
-            .detail(format!("{} already exists.", self.key_text(run, index, values)))
-            .table(&*self.namespace, &*self.rel.name)
-            .constraint(&**name)
+        let e = err!(UNIQUE_VIOLATION, "duplicate key value violates unique constraint \"{name}\"");
+        let keys = &index.desc.columns[..index.desc.n_keys as usize];
+        let shown = match run.cx.hooks.readable_columns(&self.rel) {
+            None => true,
+            Some(readable) => keys.iter().all(|n| readable.contains(n)),
+        };
+        let e = match shown {
+            true => e.detail(format!("{} already exists.", self.key_text(run, index, values))),
+            false => e,
+        };
+        e.table(&*self.namespace, &*self.rel.name).constraint(&**name)
     }
 
     /// `Key (a, b)=(1, 2)`
