@@ -339,13 +339,12 @@ impl Analyzer<'_> {
         }
         declared.truncate(first);
         declared.push(array_type);
-        let multidims = element_type(self.catalog(), want)?.is_valid() && false;
         args.push(Expr::Array(Box::new(ir::ArrayExpr {
             array_type,
             collation: Oid::INVALID,
             element_type: want,
             elements,
-            multidims,
+            multidims: false,
             location: at,
         })));
         Ok(args)

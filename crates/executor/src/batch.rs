@@ -46,17 +46,6 @@ pub(crate) fn one_row(row: &[Datum], phys: &[PhysType]) -> Batch {
     Batch { len: 1, columns, sel: None }
 }
 
-/// A batch of rows.
-pub(crate) fn from_rows(rows: &[Vec<Datum>], phys: &[PhysType]) -> Batch {
-    let mut b = builders(phys, rows.len());
-    for row in rows {
-        for (builder, value) in b.iter_mut().zip(row) {
-            builder.push_ref(value);
-        }
-    }
-    finish(rows.len(), b)
-}
-
 /// A row without columns, once.
 pub(crate) fn unit() -> Batch {
     Batch { len: 1, columns: Vec::new(), sel: None }

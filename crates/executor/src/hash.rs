@@ -149,21 +149,6 @@ impl Grouper {
             + self.ints.as_ref().map_or(0, |t| t.capacity() * 17)
     }
 
-    /// Forgets all groups.
-    pub fn clear(&mut self) {
-        for key in &mut self.keys {
-            key.data.clear();
-            key.nulls = None;
-        }
-        self.table.clear();
-        if let Some(t) = &mut self.ints {
-            t.clear();
-        }
-        self.null_group = None;
-        self.groups = 0;
-        self.bytes = 0;
-    }
-
     /// Sets `out[i]` to the group of the row at position `i` for the rows that count. New groups
     /// are made as needed, unless `full`: then it is [`UNKNOWN`].
     pub fn assign(

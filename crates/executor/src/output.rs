@@ -14,20 +14,13 @@ pub(crate) struct Output {
     /// If the target is nothing but columns of the input: which.
     columns: Option<Vec<usize>>,
     volatile: bool,
-    fallible: bool,
 }
 
 impl Output {
     pub fn new(qual: Qual, target: Vec<Prog>) -> Output {
         let columns = target.iter().map(Prog::as_column).collect();
         let volatile = target.iter().any(|p| p.volatile);
-        let fallible = target.iter().any(|p| p.fallible);
-        Output { qual, target, columns, volatile, fallible }
-    }
-
-    /// Whether rows that nobody asked for must not be touched.
-    pub fn is_visible(&self) -> bool {
-        self.qual.volatile || self.qual.fallible || self.volatile || self.fallible
+        Output { qual, target, columns, volatile }
     }
 
     /// How the columns are held.

@@ -66,11 +66,6 @@ impl SpillFile {
         self.batches.len()
     }
 
-    /// How many rows were written.
-    pub fn rows(&self) -> u64 {
-        self.rows
-    }
-
     /// Bytes in the file.
     pub fn bytes(&self) -> u64 {
         self.at

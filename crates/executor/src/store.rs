@@ -23,11 +23,6 @@ impl RowStore {
         self.batches.len()
     }
 
-    /// How many rows there are.
-    pub fn rows(&self) -> u64 {
-        self.rows
-    }
-
     /// Adds the rows that count.
     pub fn push(&mut self, _run: &mut Run, batch: Batch) -> Result<()> {
         let batch = batch.compact();

@@ -9,6 +9,7 @@ use base::{Error, Result, err};
 use functions::{AggFactory, Arg, CallInfo, CallState, FnCtx, GroupedAgg, Rows};
 use ir::{AggSplit, Aggref};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use types::{Batch, Column, ColumnData, Datum, PhysType, oid};
 
@@ -186,9 +187,8 @@ impl AggCall {
     ) -> Result<()> {
         super::batch::try_each(sel, batch.len, |i| {
             let group = groups.map_or(0, |g| g[i]);
-            if !agg.direct.contains_key(&group) {
-                let values = self.direct_values(run, RowInput::Batch(batch, i))?;
-                agg.direct.insert(group, values);
+            if let Entry::Vacant(place) = agg.direct.entry(group) {
+                place.insert(self.direct_values(run, RowInput::Batch(batch, i))?);
             }
             Ok(())
         })

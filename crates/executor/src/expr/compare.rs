@@ -227,8 +227,6 @@ pub(crate) struct Equality {
     pub kind: EqKind,
     pub hash_left: HashKind,
     pub hash_right: HashKind,
-    /// NULL as an operand gives NULL (all but user-made operators).
-    pub strict: bool,
 }
 
 impl Equality {
@@ -255,7 +253,7 @@ impl Equality {
             _ => None,
         };
         if let Some((kind, hash_left, hash_right)) = typed {
-            return Ok(Equality { kind, hash_left, hash_right, strict: true });
+            return Ok(Equality { kind, hash_left, hash_right });
         }
         let types = vec![desc.left, desc.right];
         let callee = c.callee(desc.function, collation, types, types::oid::BOOL)?;
@@ -271,8 +269,7 @@ impl Equality {
             })
         };
         let (hash_left, hash_right) = (hash(desc.left)?, hash(desc.right)?);
-        let strict = callee.strict;
-        Ok(Equality { kind: EqKind::Call(callee), hash_left, hash_right, strict })
+        Ok(Equality { kind: EqKind::Call(callee), hash_left, hash_right })
     }
 
     /// Whether two values, neither of them NULL, are equal.

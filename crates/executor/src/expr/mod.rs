@@ -178,6 +178,3 @@ impl Prog {
         matches!(self.kind, Kind::Const(_) | Kind::ExternParam(_) | Kind::ExecParam(_))
     }
 }
-
-/// A list of programs that is shared by the runs of a plan.
-pub(crate) type Progs = Arc<[Prog]>;

@@ -202,7 +202,8 @@ impl IndexOnlyNode {
 
 /// Columns that nobody reads.
 fn unread(n: usize, rows: usize) -> Vec<Arc<Column>> {
-    vec![Arc::new(Column::new(ColumnData::Bool(vec![false; rows]))); n]
+    let column = Arc::new(Column::new(ColumnData::Bool(vec![false; rows])));
+    std::iter::repeat_n(column, n).collect()
 }
 
 /// What is known of the page of the table that was visited last.

@@ -13,7 +13,6 @@ use types::{Batch, Column, ColumnBuilder, Datum, PhysType};
 /// The children, conditions and columns of a join. Its input columns are the outer ones, then the
 /// inner ones.
 pub(crate) struct JoinSpec {
-    pub id: u32,
     pub kind: JoinKind,
     pub outer: Child,
     pub inner: Child,
@@ -48,16 +47,7 @@ impl JoinSpec {
         let output = c.output(plan, &map)?;
         let single_match =
             join.inner_unique || matches!(join.kind, JoinKind::Semi | JoinKind::Anti);
-        Ok(JoinSpec {
-            id: plan.id,
-            kind: join.kind,
-            outer,
-            inner,
-            qual,
-            qual_outer,
-            output,
-            single_match,
-        })
+        Ok(JoinSpec { kind: join.kind, outer, inner, qual, qual_outer, output, single_match })
     }
 
     /// Whether an outer row without a match is given.

@@ -147,11 +147,10 @@ impl TableScan {
         for number in &self.system {
             let phys = if *number == CTID { PhysType::Bytes } else { PhysType::U32 };
             let mut b = ColumnBuilder::with_capacity(phys, batch.len);
-            for i in 0..batch.len {
-                match *number {
-                    CTID => b.push_bytes(&tid_bytes(tids[i])),
-                    other => b.push_u32(system_value(other, self.rel.oid, system.get(i))),
-                }
+            match *number {
+                CTID => tids.iter().take(batch.len).for_each(|tid| b.push_bytes(&tid_bytes(*tid))),
+                other => (0..batch.len)
+                    .for_each(|i| b.push_u32(system_value(other, self.rel.oid, system.get(i)))),
             }
             batch.columns.push(Arc::new(b.finish()));
         }

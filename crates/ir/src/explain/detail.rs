@@ -10,11 +10,11 @@ use base::{Oid, Result};
 /// Which count of removed rows.
 #[derive(Clone, Copy)]
 enum Removed {
-    ByFilter,
-    ByJoin,
-    ByRecheck,
+    Filter,
+    Join,
+    Recheck,
     /// By the filter of a join, which has its own condition too.
-    ByJoinFilter,
+    JoinFilter,
 }
 
 impl<'a> Explainer<'a> {
@@ -130,14 +130,14 @@ impl<'a> Explainer<'a> {
 
     fn filter(&mut self, place: Place<'a, '_>) -> Result<()> {
         if self.scan_quals("Filter", &place.plan.qual, place)? {
-            self.removed("Rows Removed by Filter", Removed::ByFilter, place.plan);
+            self.removed("Rows Removed by Filter", Removed::Filter, place.plan);
         }
         Ok(())
     }
 
     fn upper_filter(&mut self, place: Place<'a, '_>) -> Result<()> {
         if self.upper_quals("Filter", &place.plan.qual, place)? {
-            self.removed("Rows Removed by Filter", Removed::ByFilter, place.plan);
+            self.removed("Rows Removed by Filter", Removed::Filter, place.plan);
         }
         Ok(())
     }
@@ -145,9 +145,9 @@ impl<'a> Explainer<'a> {
     fn removed(&mut self, label: &str, which: Removed, plan: &Plan) {
         let Some(run) = self.run(plan) else { return };
         let count = match which {
-            Removed::ByFilter | Removed::ByJoinFilter => run.removed_by_filter,
-            Removed::ByJoin => run.removed_by_join,
-            Removed::ByRecheck => run.removed_by_recheck,
+            Removed::Filter | Removed::JoinFilter => run.removed_by_filter,
+            Removed::Join => run.removed_by_join,
+            Removed::Recheck => run.removed_by_recheck,
         };
         let loops = run.loops.max(1) as f64;
         if count > 0 || !self.w.is_text() {
@@ -161,7 +161,7 @@ impl<'a> Explainer<'a> {
         match &plan.node {
             PlanNode::IndexScan(s) => {
                 if self.scan_quals("Index Cond", &s.index_qual_orig, place)? {
-                    self.removed(recheck, Removed::ByRecheck, plan);
+                    self.removed(recheck, Removed::Recheck, plan);
                 }
                 self.scan_quals("Order By", &s.order_by_orig, place)?;
                 self.filter(place)?;
@@ -171,7 +171,7 @@ impl<'a> Explainer<'a> {
                 if self.scan_quals("Index Cond", &s.index_qual, place)?
                     && (!s.recheck_qual.is_empty() || !self.w.is_text())
                 {
-                    self.removed(recheck, Removed::ByRecheck, plan);
+                    self.removed(recheck, Removed::Recheck, plan);
                 }
                 self.scan_quals("Order By", &s.order_by, place)?;
                 self.filter(place)?;
@@ -187,7 +187,7 @@ impl<'a> Explainer<'a> {
             }
             PlanNode::BitmapHeapScan(s) => {
                 if self.scan_quals("Recheck Cond", &s.recheck_qual, place)? {
-                    self.removed(recheck, Removed::ByRecheck, plan);
+                    self.removed(recheck, Removed::Recheck, plan);
                 }
                 self.filter(place)?;
                 self.heap_blocks(plan);
@@ -296,10 +296,10 @@ impl<'a> Explainer<'a> {
             _ => return Ok(()),
         };
         if self.upper_quals("Join Filter", &join.join_qual, place)? {
-            self.removed("Rows Removed by Join Filter", Removed::ByJoin, place.plan);
+            self.removed("Rows Removed by Join Filter", Removed::Join, place.plan);
         }
         if self.upper_quals("Filter", &place.plan.qual, place)? {
-            self.removed("Rows Removed by Filter", Removed::ByJoinFilter, place.plan);
+            self.removed("Rows Removed by Filter", Removed::JoinFilter, place.plan);
         }
         Ok(())
     }
@@ -340,7 +340,7 @@ impl<'a> Explainer<'a> {
                 self.upper_quals("Filter", &plan.qual, place)?;
                 self.hash_agg_figures(a, plan);
                 if !plan.qual.is_empty() {
-                    self.removed("Rows Removed by Filter", Removed::ByFilter, plan);
+                    self.removed("Rows Removed by Filter", Removed::Filter, plan);
                 }
             }
             PlanNode::Group(g) => {

@@ -163,11 +163,6 @@ impl<P: Peer> Reactor<P> {
         self.peers.len()
     }
 
-    /// True without connections.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Wakes the owner if something that is durable now is waited for.
     pub fn flushed(&self, upto: Lsn) {
         if self.least_gate.load(Ordering::SeqCst) <= upto.0 {

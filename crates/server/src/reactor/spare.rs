@@ -44,11 +44,6 @@ impl<P: Peer> Crew<P> {
         &self.watcher
     }
 
-    /// How many threads there are.
-    pub fn threads(&self) -> usize {
-        self.threads.load(Ordering::Relaxed)
-    }
-
     /// Sends all spare threads home.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);

@@ -13,7 +13,7 @@ mod returning;
 pub(crate) mod route;
 mod update;
 
-pub(crate) use rel::{ResultRel, stored};
+pub(crate) use rel::ResultRel;
 
 use super::{Child, Node, NodeSpec};
 use crate::batch::Collector;

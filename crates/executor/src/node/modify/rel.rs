@@ -313,12 +313,12 @@ impl ResultRel {
     /// `Key (a, b)=(1, 2)`
     fn key_text(&self, run: &Run, index: &IndexProg, values: &[Datum]) -> String {
         let (mut names, mut texts) = (Vec::new(), Vec::new());
-        for i in 0..index.desc.n_keys as usize {
+        for (i, value) in values.iter().enumerate().take(index.desc.n_keys as usize) {
             names.push(match index.desc.columns[i] {
                 0 => index.desc.tuple.attrs[i].name.to_string(),
                 n => quoted(&self.rel.tuple.attrs[n as usize - 1].name),
             });
-            texts.push(match &values[i] {
+            texts.push(match value {
                 Datum::Null => "null".to_string(),
                 v => text_of(run, index.desc.tuple.attrs[i].type_oid, v),
             });
