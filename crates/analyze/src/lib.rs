@@ -47,6 +47,7 @@ pub use ddl::{
     parameter_default, partition_bound_value, relation_expr, return_query, select_into,
     trigger_when, without_places,
 };
+pub use policy::row_security_binds;
 pub use rewrite::{clear_places, default_of, rewrite, stored_expr};
 pub use typename::{format_type, format_type_with};
 pub use updatable::query_reason;

@@ -16,15 +16,20 @@ thread_local! {
 }
 
 /// True if the policies of a table bind this user; an error if they do and may not.
-fn binds(env: &Env, rel: &RelationDesc, user: Oid) -> Result<bool> {
+fn binds(catalog: &catalog::CatalogView, rel: &RelationDesc, user: Oid) -> Result<bool> {
     if !rel.row_security || !matches!(rel.kind, RelKind::Table | RelKind::Partitioned) {
         return Ok(false);
     }
-    let role = env.catalog.role(user)?;
+    let role = catalog.role(user)?;
     if role.superuser || role.bypass_rls {
         return Ok(false);
     }
-    Ok(rel.force_row_security || !has_rights_of(env.catalog, user, rel.owner)?)
+    Ok(rel.force_row_security || !has_rights_of(catalog, user, rel.owner)?)
+}
+
+/// True if the policies of a table bind the current user.
+pub fn row_security_binds(catalog: &catalog::CatalogView, rel: &RelationDesc) -> Result<bool> {
+    binds(catalog, rel, catalog.context().user)
 }
 
 /// Conditions of the policies for a command: what the permissive ones allow together, then each
@@ -91,7 +96,7 @@ pub(crate) fn secure_source(env: &Env, query: &mut Query, index: usize) -> Resul
     let RteKind::Relation { relid, .. } = query.rtable[index].kind else { return Ok(None) };
     let rel = env.catalog.relation(relid)?;
     let user = user_of(env, &query.rtable[index]);
-    if !binds(env, &rel, user)? {
+    if !binds(env.catalog, &rel, user)? {
         return Ok(None);
     }
     enter(&rel)?;
@@ -151,7 +156,7 @@ fn has_sublinks(e: &Expr) -> bool {
 pub(crate) fn secure_target(env: &Env, query: &mut Query, rel: &Arc<RelationDesc>) -> Result<()> {
     let target = query.result_relation;
     let user = user_of(env, query.rte(target));
-    if !binds(env, rel, user)? {
+    if !binds(env.catalog, rel, user)? {
         return Ok(());
     }
     if query.command == CmdType::Merge {

@@ -870,3 +870,15 @@ fn multirange_of(range: &str) -> String {
         None => format!("{}_multirange", super::name::clip(range, super::name::MAX_NAME - 11)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::multirange_of;
+
+    #[test]
+    fn multiranges_are_named_after_their_ranges() {
+        assert_eq!(multirange_of("floatrange"), "floatmultirange");
+        assert_eq!(multirange_of("rangetype"), "multirangetype");
+        assert_eq!(multirange_of("fr"), "fr_multirange");
+    }
+}

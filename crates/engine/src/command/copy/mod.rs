@@ -158,6 +158,13 @@ impl Session {
         }
         let columns = from::chosen(&rel, &stmt.columns)?;
         self.core.check_columns(&rel, catalog::acl::bit(b'a'), &numbers(&columns))?;
+        if analyze::row_security_binds(&self.core.view()?, &rel)? {
+            return Err(base::err!(
+                FEATURE_NOT_SUPPORTED,
+                "COPY FROM not supported with row-level security"
+            )
+            .hint("Use INSERT statements instead."));
+        }
         let env = self.env()?;
         let filter = match &stmt.where_clause {
             None => None,
@@ -247,6 +254,9 @@ impl Session {
                 check_source(&rel)?;
                 let columns = from::chosen(&rel, &stmt.columns)?;
                 self.core.check_columns(&rel, catalog::acl::bit(b'r'), &numbers(&columns))?;
+                if analyze::row_security_binds(&self.core.view()?, &rel)? {
+                    return Err(Error::unsupported("COPY TO of a table with row security"));
+                }
                 Ok(columns.len())
             }
             Some(query) => {
