@@ -689,10 +689,10 @@ impl Analyzer<'_> {
     /// `name(row)` or `row.name`: the field, or a call of a function with the row.
     pub fn func_of_row(&mut self, name: &str, row: Expr, at: Location) -> Result<Option<Expr>> {
         let ty = row.ty();
-        if ty == oids::RECORD || self.is_composite(ty)? {
-            if let Some(found) = self.row_field(&row, name, at)? {
-                return Ok(Some(found));
-            }
+        if (ty == oids::RECORD || self.is_composite(ty)?)
+            && let Some(found) = self.row_field(&row, name, at)?
+        {
+            return Ok(Some(found));
         }
         let parts = [name.to_owned()];
         let args = [row];

@@ -62,14 +62,14 @@ impl Analyzer<'_> {
 
     fn from_table(&mut self, table: &ast::TableRef) -> Result<NsItem> {
         let at = loc(table.rel.pos);
-        if table.rel.schema.is_none() {
-            if let Some((up, index)) = self.find_cte(&table.rel.name) {
-                let item = self.cte_reference(table, up, index)?;
-                if table.sample.is_some() {
-                    return Err(sample_refused(at));
-                }
-                return Ok(item);
+        if table.rel.schema.is_none()
+            && let Some((up, index)) = self.find_cte(&table.rel.name)
+        {
+            let item = self.cte_reference(table, up, index)?;
+            if table.sample.is_some() {
+                return Err(sample_refused(at));
             }
+            return Ok(item);
         }
         let rel = self.open_relation(&table.rel)?;
         match rel.kind {

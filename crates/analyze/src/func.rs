@@ -1,6 +1,6 @@
 //! Functions: which one a call means.
 
-use crate::coerce::{Path, base_type, element_type};
+use crate::coerce::{Path, base_type};
 use crate::state::Analyzer;
 use base::{Oid, Result, err};
 use catalog::{CastContext, ProcDesc, oids};
@@ -248,22 +248,23 @@ impl Analyzer<'_> {
             }
             return self.found(found.clone());
         }
-        if inputs.len() == 1 && arg_names.is_empty() {
-            if let Some(target) = self.type_for_call(name)? {
-                let source = inputs[0];
-                let coerces = source == oids::UNKNOWN
-                    || match self.coercion_path(target, source, CastContext::Explicit)? {
-                        Some(Path::Relabel) => true,
-                        Some(Path::ViaIo) => {
-                            let row = source == oids::RECORD
-                                || self.type_desc(source)?.relation.is_valid();
-                            !(row && self.category(target)? == b'S')
-                        }
-                        _ => false,
-                    };
-                if coerces {
-                    return Ok(FuncDetail::Coercion(target));
-                }
+        if inputs.len() == 1
+            && arg_names.is_empty()
+            && let Some(target) = self.type_for_call(name)?
+        {
+            let source = inputs[0];
+            let coerces = source == oids::UNKNOWN
+                || match self.coercion_path(target, source, CastContext::Explicit)? {
+                    Some(Path::Relabel) => true,
+                    Some(Path::ViaIo) => {
+                        let row =
+                            source == oids::RECORD || self.type_desc(source)?.relation.is_valid();
+                        !(row && self.category(target)? == b'S')
+                    }
+                    _ => false,
+                };
+            if coerces {
+                return Ok(FuncDetail::Coercion(target));
             }
         }
         let reordered: Vec<Candidate> =

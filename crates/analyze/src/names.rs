@@ -147,16 +147,16 @@ impl Analyzer<'_> {
     /// The relation a name means; 42P01 with the place if there is none.
     pub fn open_relation(&self, rel: &ast::RelName) -> Result<std::sync::Arc<RelationDesc>> {
         let at = loc(rel.pos);
-        if let Some(database) = &rel.catalog {
-            if **database != *self.catalog().context().database_name {
-                let schema = rel.schema.as_deref().unwrap_or_default();
-                return Err(err!(
-                    FEATURE_NOT_SUPPORTED,
-                    "cross-database references are not implemented: \"{database}.{schema}.{}\"",
-                    rel.name
-                )
-                .at(at));
-            }
+        if let Some(database) = &rel.catalog
+            && **database != *self.catalog().context().database_name
+        {
+            let schema = rel.schema.as_deref().unwrap_or_default();
+            return Err(err!(
+                FEATURE_NOT_SUPPORTED,
+                "cross-database references are not implemented: \"{database}.{schema}.{}\"",
+                rel.name
+            )
+            .at(at));
         }
         let found =
             self.catalog().require_relation(rel.schema.as_deref(), &rel.name).map_err(|e| e.at(at));

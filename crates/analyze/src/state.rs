@@ -7,8 +7,9 @@ use ir::{Expr, FromItem, Location, ReturningKind, Rte};
 use parser::ast::{self, NO_POS, Pos};
 
 /// Where an expression stands; rules and messages depend on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Kind {
+    #[default]
     None,
     JoinOn,
     JoinUsing,
@@ -196,12 +197,6 @@ pub(crate) struct State {
     /// Calls of set-returning functions so far, and the place of the last one.
     pub srf_count: u32,
     pub last_srf: Location,
-}
-
-impl Default for Kind {
-    fn default() -> Kind {
-        Kind::None
-    }
 }
 
 /// The work in progress.

@@ -43,12 +43,10 @@ impl Analyzer<'_> {
         let mut result: Vec<WindowClause> = Vec::new();
         for (i, def) in defs.iter().enumerate() {
             let at = loc(def.pos);
-            if let Some(name) = &def.name {
-                if result.iter().any(|w| w.name.as_ref() == Some(name)) {
-                    return Err(
-                        err!(WINDOWING_ERROR, "window \"{name}\" is already defined").at(at)
-                    );
-                }
+            if let Some(name) = &def.name
+                && result.iter().any(|w| w.name.as_ref() == Some(name))
+            {
+                return Err(err!(WINDOWING_ERROR, "window \"{name}\" is already defined").at(at));
             }
             let mut base: Option<WindowClause> = None;
             if let Some(name) = &def.refname {

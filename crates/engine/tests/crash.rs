@@ -223,7 +223,8 @@ fn verify(db: &Arc<Database>, world: &World) -> Result<()> {
                     RESET enable_seqscan";
     let mut indexed = run(&mut s, by_index)?;
     let mut scanned = found.clone();
-    (indexed.sort(), scanned.sort());
+    indexed.sort();
+    scanned.sort();
     assert_eq!(scanned, indexed, "history and its index");
     for (number, c) in world.iter_mut() {
         let rows: BTreeSet<u64> =

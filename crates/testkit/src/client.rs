@@ -48,10 +48,8 @@ impl Client {
         loop {
             let (kind, body) = c.message(true)?.ok_or_else(lost)?;
             match kind {
-                b'R' => {
-                    if client::authentication(&body)?.0 != 0 {
-                        return Err(Error::internal("the server asks for a password"));
-                    }
+                b'R' if client::authentication(&body)?.0 != 0 => {
+                    return Err(Error::internal("the server asks for a password"));
                 }
                 b'K' => c.key = client::backend_key_data(&body)?,
                 b'E' => return Err(client::error(&body)?),

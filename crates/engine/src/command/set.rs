@@ -139,14 +139,12 @@ impl Session {
         match name.to_ascii_lowercase().as_str() {
             "role" => return self.set_role(value, local),
             "session_authorization" => return self.set_authorization(value, local),
-            "timezone" | "log_timezone" => {
-                if types::datetime::TimeZone::by_name(value).is_none() {
-                    bail!(
-                        INVALID_PARAMETER_VALUE,
-                        "invalid value for parameter \"{}\": \"{value}\"",
-                        settings::find(name).map_or(name, |d| d.name)
-                    );
-                }
+            "timezone" | "log_timezone" if types::datetime::TimeZone::by_name(value).is_none() => {
+                bail!(
+                    INVALID_PARAMETER_VALUE,
+                    "invalid value for parameter \"{}\": \"{value}\"",
+                    settings::find(name).map_or(name, |d| d.name)
+                );
             }
             "transaction_isolation" => {
                 let level = match value.to_ascii_lowercase().as_str() {

@@ -256,7 +256,7 @@ impl Ddl<'_> {
             Some(oid) => super::type_name::ResolvedType { oid, typmod: -1, ndims: 0 },
             None => self.resolve_type(type_name)?,
         };
-        let mut column = NewColumn::new(&def.name, t.clone(), self.column_collation(def, t.oid)?);
+        let mut column = NewColumn::new(&def.name, t, self.column_collation(def, t.oid)?);
         column.storage = def.storage.as_deref().map(storage_letter).transpose()?.flatten();
         column.compression = match def.compression.as_deref() {
             None | Some("default") => 0,

@@ -44,7 +44,7 @@ fn full_name(view: &CatalogView, rel: &RelationDesc) -> Result<String> {
     Ok(format!("{}.{}", quote(schema), quote(&rel.name)))
 }
 
-fn column<'a>(rel: &'a RelationDesc, n: i16) -> &'a str {
+fn column(rel: &RelationDesc, n: i16) -> &str {
     &rel.tuple.attrs[n as usize - 1].name
 }
 

@@ -103,10 +103,7 @@ impl Session {
         if self.run_normalized(text, sink)? {
             return Ok(());
         }
-        let statements = match parser::parse(text) {
-            Ok(all) => all,
-            Err(e) => return Err(e),
-        };
+        let statements = parser::parse(text)?;
         if statements.is_empty() {
             return sink.empty_query();
         }

@@ -62,10 +62,7 @@ fn is_visible(s: &dyn SysSession, what: &str, oid: Oid) -> Result<Option<bool>> 
             Some(c) => Some(v.opclass_named(c.am, None, &c.name)?.is_some_and(|f| f.oid == oid)),
             None => None,
         },
-        "opfamily" => match v.find_opfamily(oid)? {
-            Some(f) => Some(v.search_path().contains(&f.namespace)),
-            None => None,
-        },
+        "opfamily" => v.find_opfamily(oid)?.map(|f| v.search_path().contains(&f.namespace)),
         "collation" => match v.find_collation(oid)? {
             Some(c) => Some(v.collation_named(None, &c.name)?.is_some_and(|f| f.oid == oid)),
             None => None,

@@ -27,7 +27,6 @@ pub(crate) use qual::Qual;
 use crate::subplan::SubPlanProg;
 use base::Oid;
 use ir::{BoolTestKind, SqlValueOp};
-use std::sync::Arc;
 use types::{Batch, Datum, PhysType};
 
 /// A compiled expression.

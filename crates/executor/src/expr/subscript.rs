@@ -257,7 +257,7 @@ impl SubscriptProg {
                      be fully specified.",
                 ));
             };
-            if low > high && !(d >= upper.len()) {
+            if low > high && (d < upper.len()) {
                 bail!(ARRAY_SUBSCRIPT_ERROR, "upper bound cannot be less than lower bound");
             }
             if nd > 1 && own.is_some_and(|o| low < o.0 || high > o.1) {

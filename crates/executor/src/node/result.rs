@@ -99,10 +99,10 @@ impl Node for ResultNode {
     }
 
     fn set_bound(&mut self, bound: u64) {
-        if self.spec.output.qual.is_empty() {
-            if let Some(child) = &mut self.child {
-                child.set_bound(bound);
-            }
+        if self.spec.output.qual.is_empty()
+            && let Some(child) = &mut self.child
+        {
+            child.set_bound(bound);
         }
     }
 }

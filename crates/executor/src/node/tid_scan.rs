@@ -33,7 +33,7 @@ struct TidNode {
 }
 
 /// The operand of a condition on ctid that is not ctid, and whether ctid stands left.
-fn other_side<'e>(args: &'e [Expr], rti: u32) -> Result<(&'e Expr, bool)> {
+fn other_side(args: &[Expr], rti: u32) -> Result<(&Expr, bool)> {
     let is_ctid = |e: &Expr| matches!(e, Expr::Var(v) if v.varno == rti && v.attno == CTID);
     match args {
         [a, b] if is_ctid(a) => Ok((b, true)),

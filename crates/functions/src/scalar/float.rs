@@ -285,7 +285,7 @@ const MATH: &[FnDef] = &[
     checked!(dsind(a: f64) -> f64 { finite(a, sind) }),
     checked!(dcosd(a: f64) -> f64 { finite(a, cosd) }),
     checked!(dtand(a: f64) -> f64 { finite(a, tand) }),
-    checked!(dcotd(a: f64) -> f64 { finite(a, |x| cotd(x)) }),
+    checked!(dcotd(a: f64) -> f64 { finite(a, cotd) }),
     checked!(dasind(a: f64) -> f64 { unit(a, asind) }),
     checked!(dacosd(a: f64) -> f64 { unit(a, acosd) }),
     total!(datand(a: f64) -> f64 { a.atan() / 1f64.atan() * 45.0 }),

@@ -20,8 +20,7 @@ fn cash_scale(cents: i64, factor: f64, divide: bool) -> Result<i64> {
     }
     let value = if divide { cents as f64 / factor } else { cents as f64 * factor };
     let value = value.round_ties_even();
-    if value.is_nan() || !(-9.223_372_036_854_775_8e18..9.223_372_036_854_775_8e18).contains(&value)
-    {
+    if value.is_nan() || !(-9.223_372_036_854_776e18..9.223_372_036_854_776e18).contains(&value) {
         return Err(money_range());
     }
     Ok(value as i64)
@@ -101,7 +100,7 @@ const TID: &[FnDef] = &[
 /// Order of two values of an enum type: by the type's own order.
 fn enum_order(cx: &FnCtx, a: u32, b: u32) -> Ordering {
     // Values made with the type have even OIDs, which sort as they do.
-    if a == b || (a % 2 == 0 && b % 2 == 0) {
+    if a == b || (a.is_multiple_of(2) && b.is_multiple_of(2)) {
         return a.cmp(&b);
     }
     let values = cx.env.catalog().enum_values(cx.call.arg_type(0));

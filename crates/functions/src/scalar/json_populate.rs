@@ -79,10 +79,7 @@ impl Filler<'_> {
             return Ok(value);
         }
         if matches!(json, Json::Null) {
-            return Ok(match ty {
-                // An explicit null is a value for jsonb only as part of something.
-                _ => Datum::Null,
-            });
+            return Ok(Datum::Null);
         }
         match (ty, json) {
             (oid::JSONB, json) => return Ok(Datum::bytes(encode(json))),

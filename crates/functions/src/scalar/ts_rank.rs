@@ -77,7 +77,7 @@ fn rank_any(w: &[f32; 4], v: &TsVector, words: &[TsQuery]) -> f32 {
                 }
             }
             // The limit of the sum of inverse squares.
-            sum += (best + all - best / ((at + 1) * (at + 1)) as f32) / 1.644_934_1;
+            sum += (best + all - best / ((at + 1) * (at + 1)) as f32) / 1.644_934;
         }
     }
     if words.is_empty() { sum } else { sum / words.len() as f32 }

@@ -145,11 +145,11 @@ impl<'a> Printer<'a> {
     /// Prints a column and says what name it has. `top`: it is an output column by itself, where
     /// a whole row must not be expanded.
     pub(super) fn var(&mut self, var: &'a Var, top: bool) -> Option<String> {
-        if let Some(plan) = self.scope(var.levels_up).and_then(|s| s.plan.as_ref()) {
-            if let Some((scope, expr)) = plan.resolve(var) {
-                self.special_var(var.levels_up, scope, expr);
-                return None;
-            }
+        if let Some(plan) = self.scope(var.levels_up).and_then(|s| s.plan.as_ref())
+            && let Some((scope, expr)) = plan.resolve(var)
+        {
+            self.special_var(var.levels_up, scope, expr);
+            return None;
         }
         let scope = self.scope(var.levels_up)?.clone();
         let in_query = scope.plan.is_none() && !scope.rtable.is_empty();

@@ -544,10 +544,10 @@ impl Parser<'_> {
         }
         // A star must be last.
         let star = |s: &Indirection| matches!(s, Indirection::Star(_));
-        if let Some(i) = steps.iter().position(star) {
-            if i + 1 < steps.len() {
-                return Err(self.error_near("improper use of \"*\""));
-            }
+        if let Some(i) = steps.iter().position(star)
+            && i + 1 < steps.len()
+        {
+            return Err(self.error_near("improper use of \"*\""));
         }
         Ok(steps)
     }

@@ -23,15 +23,15 @@ impl Parser<'_> {
             Kw::Array => return self.array_expr(),
             _ => {}
         }
-        if let Some(kind) = sql_value_kind(token.kw) {
-            if !(kind == SqlValueKind::CurrentSchema && next == T::LParen) {
-                return self.sql_value(kind);
-            }
+        if let Some(kind) = sql_value_kind(token.kw)
+            && !(kind == SqlValueKind::CurrentSchema && next == T::LParen)
+        {
+            return self.sql_value(kind);
         }
-        if next == T::LParen {
-            if let Some(found) = self.special_call(token.kw)? {
-                return Ok(found);
-            }
+        if next == T::LParen
+            && let Some(found) = self.special_call(token.kw)?
+        {
+            return Ok(found);
         }
         if token.kw == Kw::Collation && self.kw_ahead(1) == Kw::For {
             self.at += 2;

@@ -80,14 +80,12 @@ impl Parser<'_> {
             at = self.pos();
             encoding = Some(self.name()?);
         }
-        if let Some(name) = &encoding {
-            if !matches!(name.as_str(), "utf8" | "utf16" | "utf32") {
-                return Err(base::err!(
-                    INVALID_PARAMETER_VALUE,
-                    "unrecognized JSON encoding: {name}"
-                )
-                .at(at));
-            }
+        if let Some(name) = &encoding
+            && !matches!(name.as_str(), "utf8" | "utf16" | "utf32")
+        {
+            return Err(
+                base::err!(INVALID_PARAMETER_VALUE, "unrecognized JSON encoding: {name}").at(at)
+            );
         }
         Ok(Some(JsonFormat { encoding, pos }))
     }

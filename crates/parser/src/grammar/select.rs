@@ -307,11 +307,11 @@ impl Parser<'_> {
             locking = self.locking_clauses()?;
         }
         query.locking.extend(locking.unwrap_or_default());
-        if let Some(pos) = ties {
-            if query.locking.iter().any(|l| l.wait == LockWait::Skip) {
-                let message = "SKIP LOCKED and WITH TIES options cannot be used together";
-                return Err(self.error_at(pos, message));
-            }
+        if let Some(pos) = ties
+            && query.locking.iter().any(|l| l.wait == LockWait::Skip)
+        {
+            let message = "SKIP LOCKED and WITH TIES options cannot be used together";
+            return Err(self.error_at(pos, message));
         }
         if let Some(with) = with {
             if query.with.is_some() {

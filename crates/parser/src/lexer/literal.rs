@@ -70,10 +70,8 @@ impl Lexer<'_> {
             self.eat_ident();
             return Err(self.error(start, "trailing junk after numeric literal"));
         }
-        if integer {
-            if let Some(n) = small_integer(&self.text[start..self.at]) {
-                return Ok((T::Int, n as u32));
-            }
+        if integer && let Some(n) = small_integer(&self.text[start..self.at]) {
+            return Ok((T::Int, n as u32));
         }
         Ok((T::Float, 0))
     }
@@ -224,7 +222,7 @@ impl Lexer<'_> {
             b'u' | b'U' => {
                 let want = if b == b'u' { 4 } else { 8 };
                 let hex = self.src.get(self.at..self.at + want);
-                let value = hex.and_then(|h| hex_value(h));
+                let value = hex.and_then(hex_value);
                 let Some(value) = value else {
                     return Err(base::err!(INVALID_ESCAPE_SEQUENCE, "invalid Unicode escape")
                         .hint("Unicode escapes must be \\uXXXX or \\UXXXXXXXX.")

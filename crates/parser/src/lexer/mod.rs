@@ -366,10 +366,10 @@ impl Lexer<'_> {
         }
         self.at = end;
         let op = &self.src[start..end];
-        if op.len() == 1 {
-            if let Some(kind) = self_char(op[0]) {
-                return Ok((kind, 0));
-            }
+        if op.len() == 1
+            && let Some(kind) = self_char(op[0])
+        {
+            return Ok((kind, 0));
         }
         let kind = match op {
             b"=>" => T::Arrow,

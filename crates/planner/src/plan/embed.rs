@@ -8,10 +8,10 @@ use ir::{
 pub fn lighten(rtable: &mut [Rte]) {
     for rte in rtable {
         match &mut rte.kind {
-            RteKind::Subquery { query, .. } => {
-                if !query.target_list.is_empty() || !query.rtable.is_empty() {
-                    **query = Query::new(ir::CmdType::Select);
-                }
+            RteKind::Subquery { query, .. }
+                if (!query.target_list.is_empty() || !query.rtable.is_empty()) =>
+            {
+                **query = Query::new(ir::CmdType::Select);
             }
             RteKind::Join { alias_vars, .. } => alias_vars.clear(),
             RteKind::Function { functions, .. } => {

@@ -69,10 +69,8 @@ pub fn has_volatile(expr: &Expr, env: &Env) -> Result<bool> {
 /// relations of which `of` is true. Conservative: false where in doubt.
 pub fn nonnullable_rels(expr: &Expr, env: &Env, top: bool, out: &mut Vec<u32>) -> Result<()> {
     match expr {
-        Expr::Var(v) if v.levels_up == 0 => {
-            if !out.contains(&v.varno) {
-                out.push(v.varno);
-            }
+        Expr::Var(v) if v.levels_up == 0 && !out.contains(&v.varno) => {
+            out.push(v.varno);
         }
         Expr::Func(f) if env.catalog.proc(f.func)?.strict => {
             for a in &f.args {

@@ -56,7 +56,7 @@ impl Variable {
             };
         }
         if self.unique {
-            distinct = -1.0 * (1.0 - nulls);
+            distinct = -(1.0 - nulls);
         }
         if distinct > 0.0 {
             return (distinct.round().max(1.0), false);

@@ -72,7 +72,7 @@ pub fn money_out(cents: i64, out: &mut Vec<u8>) {
     let n = cents.unsigned_abs();
     let whole = (n / 100).to_string();
     for (i, b) in whole.bytes().enumerate() {
-        if i > 0 && (whole.len() - i) % 3 == 0 {
+        if i > 0 && (whole.len() - i).is_multiple_of(3) {
             out.push(b',');
         }
         out.push(b);

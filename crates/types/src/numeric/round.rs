@@ -113,7 +113,7 @@ impl Numeric {
         let Some(last) = self.digits.iter().rposition(|d| *d != 0) else { return 0 };
         let mut scale = (last as i32 - self.weight) * DEC_DIGITS;
         let mut d = self.digits[last];
-        while d % 10 == 0 {
+        while d.is_multiple_of(10) {
             scale -= 1;
             d /= 10;
         }

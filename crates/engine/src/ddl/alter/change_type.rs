@@ -100,11 +100,7 @@ impl Alter<'_, '_> {
             Some(name) => ddl.collation(name)?,
             None => type_desc.collation,
         };
-        ddl.check_columns(&[crate::ddl::column::NewColumn::new(
-            new.column,
-            ty.clone(),
-            collation,
-        )])?;
+        ddl.check_columns(&[crate::ddl::column::NewColumn::new(new.column, ty, collation)])?;
         let twice = self.with_work(rel.oid, |w| w.changed.contains(&n))?;
         if twice {
             bail!(FEATURE_NOT_SUPPORTED, "cannot alter type of column \"{}\" twice", new.column);

@@ -108,7 +108,7 @@ impl Alter<'_, '_> {
                 ddl.rows.update(row)?;
             }
             if !c.validated {
-                return self.validate_constraint(rel, &c.name.to_string(), recurse);
+                return self.validate_constraint(rel, c.name.as_ref(), recurse);
             }
             return Ok(());
         }
@@ -153,7 +153,7 @@ impl Alter<'_, '_> {
                 row.set_i16("coninhcount", count + 1)?;
                 ddl.rows.update(row)?;
                 if !c.validated {
-                    self.validate_constraint(child, &c.name.to_string(), true)?;
+                    self.validate_constraint(child, c.name.as_ref(), true)?;
                 }
             }
             None => {
@@ -220,7 +220,7 @@ impl Alter<'_, '_> {
         }
         let found = rel.constraints.iter().find(|c| c.kind == b'n' && c.columns == [n]);
         match found {
-            Some(c) => self.drop_constraint(rel, &c.name.to_string(), false, false, recurse),
+            Some(c) => self.drop_constraint(rel, c.name.as_ref(), false, false, recurse),
             None => Ok(()),
         }
     }

@@ -283,10 +283,8 @@ impl Value {
             Field::WeekOfMonth => {
                 let _ = write!(out, "{}", (self.day - 1) / 7 + 1);
             }
-            Field::Quarter => {
-                if self.month != 0 {
-                    let _ = write!(out, "{}", (self.month - 1) / 3 + 1);
-                }
+            Field::Quarter if self.month != 0 => {
+                let _ = write!(out, "{}", (self.month - 1) / 3 + 1);
             }
             Field::Julian => {
                 let _ = write!(out, "{}", datetime::julian_day(self.year, self.month, self.day));

@@ -201,11 +201,11 @@ impl<'a> Printer<'a> {
                 true => {}
             },
             Part::PlusMinus => self.out.push(if self.d.negative { '-' } else { '+' }),
-            Part::Ordinal { upper } => {
-                if !self.d.overflow && !self.d.negative && !self.t.has_point {
-                    let end = ordinal(&self.whole, upper);
-                    self.out.push_str(end);
-                }
+            Part::Ordinal { upper }
+                if !self.d.overflow && !self.d.negative && !self.t.has_point =>
+            {
+                let end = ordinal(&self.whole, upper);
+                self.out.push_str(end);
             }
             Part::Char(c) => self.out.push(c),
             _ => {}

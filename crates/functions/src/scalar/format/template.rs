@@ -149,8 +149,8 @@ fn field_at(text: &str) -> Option<(&'static str, Field, bool)> {
             None
         }
     };
-    let found = PLAIN.iter().chain(LAST).find_map(|(n, f)| Some((*n, *f, starts(n)?)));
-    found
+
+    PLAIN.iter().chain(LAST).find_map(|(n, f)| Some((*n, *f, starts(n)?)))
 }
 
 /// The name as messages show it: small letters show the small form.

@@ -116,7 +116,7 @@ impl Exec<'_> {
     /// All results of an expression, with `item` as `@`.
     fn expr(&mut self, e: &PathExpr, item: &Item, unwrap: bool, out: &mut Vec<Item>) -> Outcome {
         self.steps += 1;
-        if self.steps % 4096 == 0 {
+        if self.steps.is_multiple_of(4096) {
             self.env.check_interrupts().map_err(Fail::Hard)?;
         }
         let head = match &e.head {

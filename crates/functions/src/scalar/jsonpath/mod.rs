@@ -4,7 +4,7 @@ mod exec;
 mod method;
 mod time;
 
-pub(crate) use exec::{Fail, Item, Variables, evaluate};
+pub(crate) use exec::{Item, Variables, evaluate};
 
 use crate::call::{FnCtx, FnDef};
 use crate::srf::{RowSource, Rows};

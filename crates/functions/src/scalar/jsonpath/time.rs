@@ -223,7 +223,7 @@ fn date_micros((year, month, day): (i32, i32, i32)) -> i64 {
 fn parse(text: &str) -> Option<Time> {
     let mut s = Scan(text.as_bytes());
     let whole = |s: &Scan, t: Time| s.0.is_empty().then_some(t);
-    let mut with_zone = |s: &mut Scan, plain: Kind, zoned: Kind, local: i64| {
+    let with_zone = |s: &mut Scan, plain: Kind, zoned: Kind, local: i64| {
         if s.0.is_empty() {
             return Some(Time { kind: plain, local, offset: 0 });
         }
