@@ -148,6 +148,10 @@ impl Session {
                     );
                 }
             }
+            "transaction_read_only" => {
+                let off = settings::require(name)?.parse(value)?;
+                self.check_read_only(off.as_bool())?;
+            }
             "transaction_isolation" => {
                 let level = match value.to_ascii_lowercase().as_str() {
                     "read uncommitted" => IsolationLevel::ReadUncommitted,
