@@ -35,6 +35,7 @@ mod select;
 mod setop;
 mod state;
 mod sublink;
+mod subscript;
 mod target;
 mod typename;
 mod updatable;

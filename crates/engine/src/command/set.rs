@@ -146,6 +146,10 @@ impl Session {
                     settings::find(name).map_or(name, |d| d.name)
                 );
             }
+            "transaction_read_only" => {
+                let off = settings::require(name)?.parse(value)?;
+                self.check_read_only(off.as_bool())?;
+            }
             "transaction_isolation" => {
                 let level = match value.to_ascii_lowercase().as_str() {
                     "read uncommitted" => IsolationLevel::ReadUncommitted,

@@ -44,6 +44,8 @@ pub struct Block {
     /// Several statements in one query string make one transaction.
     implicit: bool,
     savepoints: Vec<Savepoint>,
+    /// A query was run: the transaction's properties are fixed.
+    queried: bool,
 }
 
 fn isolation_of(level: IsolationLevel) -> Result<Isolation> {
@@ -84,6 +86,31 @@ impl Session {
             self.portals.retain(|_, p| p.is_held());
             self.show_cursors();
         }
+    }
+
+    /// Notes that the transaction has run a query.
+    pub(crate) fn note_query(&mut self) {
+        self.block.queried = true;
+    }
+
+    /// A transaction that is read-only stays so once it has read something, and in savepoints.
+    pub(crate) fn check_read_only(&self, read_only: bool) -> Result<()> {
+        if read_only || !self.core.settings.lock().bool("transaction_read_only") {
+            return Ok(());
+        }
+        if !self.block.savepoints.is_empty() {
+            bail!(
+                ACTIVE_SQL_TRANSACTION,
+                "cannot set transaction read-write mode inside a read-only transaction"
+            );
+        }
+        if self.block.queried {
+            bail!(
+                ACTIVE_SQL_TRANSACTION,
+                "transaction read-write mode must be set before any query"
+            );
+        }
+        Ok(())
     }
 
     /// How many savepoints are open.
@@ -406,7 +433,9 @@ impl Session {
             match mode {
                 TransactionMode::Isolation(level) => {
                     let isolation = isolation_of(*level)?;
-                    if txn.has_kept_snapshot() && isolation != txn.isolation() {
+                    if (txn.has_kept_snapshot() || self.block.queried)
+                        && isolation != txn.isolation()
+                    {
                         bail!(
                             ACTIVE_SQL_TRANSACTION,
                             "SET TRANSACTION ISOLATION LEVEL must be called before any query"
@@ -418,6 +447,7 @@ impl Session {
                     s.set_internal("transaction_isolation", text, true);
                 }
                 TransactionMode::ReadOnly(read_only) => {
+                    self.check_read_only(*read_only)?;
                     let mut s = self.core.settings.lock();
                     let value = SettingValue::Bool(*read_only);
                     s.set_internal("transaction_read_only", value, true);

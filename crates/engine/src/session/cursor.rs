@@ -448,9 +448,12 @@ impl Session {
         };
         let result = self.fetch_from(&mut portal, stmt, sink);
         // A cursor whose query failed gives nothing more; what is held stays.
-        if result.is_ok() || portal.is_held() {
-            self.portals.insert(stmt.cursor.clone(), portal);
-        } else {
+        let failed = result.is_err() && !portal.is_held();
+        if failed {
+            portal.cursor = None;
+        }
+        self.portals.insert(stmt.cursor.clone(), portal);
+        if failed {
             self.show_cursors();
         }
         let count = result?;
@@ -466,12 +469,12 @@ impl Session {
     ) -> Result<u64> {
         let analysed = portal.prepared.analysed.lock().clone();
         let env = self.env()?;
+        let Some(cursor) = portal.cursor.as_mut() else {
+            bail!(OBJECT_NOT_IN_PREREQUISITE_STATE, "portal \"{}\" cannot be run", portal.name);
+        };
         if !stmt.is_move {
             sink.row_description(&analysed.columns, &portal.formats)?;
         }
-        let Some(cursor) = portal.cursor.as_mut() else {
-            return Err(Error::internal("a portal is no cursor"));
-        };
         let (rows, count) = cursor.fetch(self, &env, stmt)?;
         if !stmt.is_move {
             let writer = RowWriter::new(&analysed.columns, &portal.formats);
