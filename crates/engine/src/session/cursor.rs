@@ -665,7 +665,10 @@ impl Session {
 
 /// The range-table entry whose rows the cursor is on, if that can be said.
 fn updatable(query: &Query, relid: Oid, name: &str, table: &str) -> Result<Option<u32>> {
-    let is_it = |index: u32| matches!(&query.rte(index).kind, RteKind::Relation { relid: r, .. } if *r == relid);
+    let is_it = |index: u32| match &query.rte(index).kind {
+        RteKind::Relation { relid: r, .. } => *r == relid,
+        _ => false,
+    };
     if !query.row_marks.is_empty() {
         let marked: Vec<u32> =
             query.row_marks.iter().map(|m| m.rtindex).filter(|i| is_it(*i)).collect();
