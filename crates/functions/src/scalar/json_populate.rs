@@ -22,14 +22,12 @@ struct Target {
 /// Where in the document a value is, for hints.
 #[derive(Clone, Copy)]
 enum At<'a> {
-    Top,
     Key(&'a str),
 }
 
 impl At<'_> {
     fn hint(self, e: Error) -> Error {
         match self {
-            At::Top => e,
             At::Key(key) => e.hint(format!("See the value of key \"{key}\".")),
         }
     }

@@ -1,7 +1,8 @@
 //! Full-text search: documents as sorted lexemes, and queries over them.
 //!
 //! ```text
-//! tsvector  each lexeme: u16 length, bytes, u16 number of positions, each u16: weight << 14 | place
+//! tsvector  each lexeme: u16 length, bytes, u16 number of positions, each of them
+//!           a u16: weight << 14 | place
 //! tsquery   its canonical text
 //! ```
 

@@ -9,6 +9,11 @@ use base::{bail, err};
 use types::Datum;
 use types::geo::near;
 
+/// A truth that an error did not get in the way of.
+fn sure(value: bool) -> base::Result<bool> {
+    Ok(value)
+}
+
 fn bad_line() -> base::Error {
     err!(INVALID_PARAMETER_VALUE, "invalid line specification: must be two distinct points")
 }
@@ -87,7 +92,7 @@ pub(super) const LINES: &[FnDef] = &[
     }),
     row!(on_pl(p: Point, l: Line) { on_line(&l, p) }),
     row!(on_ps(p: Point, l: Lseg) { on_segment(&l, p) }),
-    row!(on_sl(s: Lseg, l: Line) { Ok::<bool, base::Error>(on_line(&l, s.p[0])? && on_line(&l, s.p[1])?) }),
+    row!(on_sl(s: Lseg, l: Line) { sure(on_line(&l, s.p[0])? && on_line(&l, s.p[1])?) }),
     row!(on_sb(s: Lseg, b: Rect) { in_box(&b, s.p[0]) && in_box(&b, s.p[1]) }),
     row!(line_eq(l: Line, m: Line) { lines_equal(&l, &m) }),
     row!(line_construct_pp(p: Point, q: Point) {
@@ -113,12 +118,12 @@ fn known(found: (Point, f64)) -> Option<Point> {
 macro_rules! by_area {
     ($t:ty, $area:ident; $eq:ident $ne:ident $lt:ident $le:ident $gt:ident $ge:ident) => {
         &[
-            row!($eq(a: $t, b: $t) { Ok::<bool, base::Error>(area::equal_area($area(&a)?, $area(&b)?)) }),
-            row!($ne(a: $t, b: $t) { Ok::<bool, base::Error>(ne($area(&a)?, $area(&b)?)) }),
-            row!($lt(a: $t, b: $t) { Ok::<bool, base::Error>(lt($area(&a)?, $area(&b)?)) }),
-            row!($le(a: $t, b: $t) { Ok::<bool, base::Error>(le($area(&a)?, $area(&b)?)) }),
-            row!($gt(a: $t, b: $t) { Ok::<bool, base::Error>(gt($area(&a)?, $area(&b)?)) }),
-            row!($ge(a: $t, b: $t) { Ok::<bool, base::Error>(ge($area(&a)?, $area(&b)?)) }),
+            row!($eq(a: $t, b: $t) { sure(area::equal_area($area(&a)?, $area(&b)?)) }),
+            row!($ne(a: $t, b: $t) { sure(ne($area(&a)?, $area(&b)?)) }),
+            row!($lt(a: $t, b: $t) { sure(lt($area(&a)?, $area(&b)?)) }),
+            row!($le(a: $t, b: $t) { sure(le($area(&a)?, $area(&b)?)) }),
+            row!($gt(a: $t, b: $t) { sure(gt($area(&a)?, $area(&b)?)) }),
+            row!($ge(a: $t, b: $t) { sure(ge($area(&a)?, $area(&b)?)) }),
         ]
     };
 }
@@ -270,13 +275,13 @@ pub(super) const CIRCLES: &[FnDef] = &[
             && a.center.same(b.center)
     }),
     row!(circle_contain(a: Circle, b: Circle) {
-        Ok::<bool, base::Error>(le(distance(a.center, b.center)?, a.radius - b.radius))
+        sure(le(distance(a.center, b.center)?, a.radius - b.radius))
     }),
     row!(circle_contained(a: Circle, b: Circle) {
-        Ok::<bool, base::Error>(le(distance(a.center, b.center)?, b.radius - a.radius))
+        sure(le(distance(a.center, b.center)?, b.radius - a.radius))
     }),
     row!(circle_overlap(a: Circle, b: Circle) {
-        Ok::<bool, base::Error>(le(distance(a.center, b.center)?, a.radius + b.radius))
+        sure(le(distance(a.center, b.center)?, a.radius + b.radius))
     }),
     row!(circle_left(a: Circle, b: Circle) {
         lt(a.center.x + a.radius, b.center.x - b.radius)
@@ -311,10 +316,10 @@ pub(super) const CIRCLES: &[FnDef] = &[
     row!(dist_pc(p: Point, c: Circle) { edge_distance(&c, p) }),
     row!(dist_cpoint(c: Circle, p: Point) { edge_distance(&c, p) }),
     row!(circle_contain_pt(c: Circle, p: Point) {
-        Ok::<bool, base::Error>(distance(c.center, p)? <= c.radius)
+        sure(distance(c.center, p)? <= c.radius)
     }),
     row!(pt_contained_circle(p: Point, c: Circle) {
-        Ok::<bool, base::Error>(distance(c.center, p)? <= c.radius)
+        sure(distance(c.center, p)? <= c.radius)
     }),
     row!(circle_add_pt(c: Circle, p: Point) {
         Circle { center: plus(c.center, p)?, radius: c.radius }

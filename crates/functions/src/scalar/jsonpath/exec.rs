@@ -52,7 +52,6 @@ pub(super) fn soft<T>(e: Error) -> Outcome<T> {
 pub(crate) enum Variables<'a> {
     None,
     Object(&'a Json),
-    List(&'a [(String, Item)]),
 }
 
 /// Runs a path: the results so far and the error that ended it, if one did.
@@ -157,7 +156,6 @@ impl Exec<'_> {
         let found = match self.vars {
             Variables::None => None,
             Variables::Object(o) => o.get(name).cloned().map(Item::Json),
-            Variables::List(list) => list.iter().find(|v| v.0 == name).map(|v| v.1.clone()),
         };
         found.ok_or_else(|| {
             Fail::Hard(err!(UNDEFINED_OBJECT, "could not find jsonpath variable \"{name}\""))
