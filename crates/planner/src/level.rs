@@ -7,7 +7,10 @@ use crate::root::{Env, Global, Root};
 use crate::subselect::replace_outer_refs;
 use base::{Oid, Result};
 use ir::walk;
-use ir::{CmdType, Expr, FromItem, Plan, PlanRowMark, Query, Rte, RteKind, SubLinkKind, SubPlan};
+use ir::{
+    CmdType, Expr, FromItem, JoinKind, MergeMatch, Plan, PlanRowMark, Query, Rte, RteKind,
+    SubLinkKind, SubPlan,
+};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -42,6 +45,7 @@ pub fn plan_query(
     root.tuple_fraction = tuple_fraction;
     root.work_table = work_table;
     root.plan_ctes()?;
+    merge_to_join(&mut root.query);
     sublinks::pull_up_sublinks(&mut root.query, env)?;
     pull_up::pull_up_subqueries(&mut root.query, env)?;
     pull_up::flatten_join_columns(&mut root.query);
@@ -50,6 +54,39 @@ pub fn plan_query(
     outer_join::reduce_outer_joins(&mut root.query, env)?;
     remove_useless_results(&mut root.query);
     root.plan_upper()
+}
+
+/// MERGE reads its target joined with its source; which rows without a partner are wanted
+/// follows from its actions.
+fn merge_to_join(query: &mut Query) {
+    if query.command != CmdType::Merge {
+        return;
+    }
+    let wants = |m| query.merge_actions.iter().any(|a| a.matched == m);
+    let (by_source, by_target) =
+        (wants(MergeMatch::NotMatchedBySource), wants(MergeMatch::NotMatchedByTarget));
+    let kind = match (by_source, by_target) {
+        (true, true) => JoinKind::Full,
+        (true, false) => JoinKind::Left,
+        (false, true) => JoinKind::Right,
+        (false, false) => JoinKind::Inner,
+    };
+    let mut items = std::mem::take(&mut query.jointree.items);
+    let source = match items.len() {
+        1 => items.remove(0),
+        _ => FromItem::From(Box::new(ir::FromExpr { items, quals: None })),
+    };
+    let join = ir::JoinExpr {
+        kind,
+        natural: false,
+        left: FromItem::Table(query.result_relation),
+        right: source,
+        using: Vec::new(),
+        using_alias: None,
+        quals: query.merge_join_condition.clone(),
+        rtindex: 0,
+    };
+    query.jointree.items = vec![FromItem::Join(Box::new(join))];
 }
 
 /// A joined `Result` (a FROM-less subquery pulled up) adds nothing to an inner join.
