@@ -121,7 +121,7 @@ impl Analyzer<'_> {
         cte.col_typmods = columns.iter().map(|c| c.2).collect();
         cte.col_collations = columns.iter().map(|c| c.3).collect();
         cte.query = Box::new(query);
-        let done = CteSlot { cte, in_progress: false, unreadable, ..slot };
+        let done = CteSlot { cte, in_progress: false, unreadable };
         let ctes = &mut self.st().ctes;
         if refers {
             ctes[at] = done;

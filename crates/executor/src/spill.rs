@@ -214,7 +214,11 @@ mod tests {
                 vec![Datum::I32(i as i32), text]
             })
             .collect();
-        let batch = crate::batch::from_rows(&rows, &phys);
+        let mut columns = crate::batch::builders(&phys, rows.len());
+        for row in &rows {
+            columns.iter_mut().zip(row).for_each(|(column, value)| column.push_ref(value));
+        }
+        let batch = crate::batch::finish(rows.len(), columns);
         let mut bytes = Vec::new();
         encode(&batch, &mut bytes);
         let back = decode(&bytes).unwrap();

@@ -16,8 +16,6 @@ pub struct Request {
     pub settings: Vec<(String, String)>,
     /// The client's address; None on a unix socket.
     pub address: Option<std::net::SocketAddr>,
-    /// How it was authenticated (`SYSTEM_USER`).
-    pub authenticated_by: &'static str,
 }
 
 /// The database.

@@ -352,7 +352,7 @@ impl Ddl<'_> {
         if let Some(to) = more.restart {
             (last, called) = (to.unwrap_or(seq.start), false);
         }
-        let what = if more.restart.is_some() { "RESTART" } else { "RESTART" };
+        let what = "RESTART";
         if last < seq.min {
             bail!(
                 INVALID_PARAMETER_VALUE,

@@ -135,7 +135,7 @@ impl IncrementalNode {
             let batch = match self.rest.take() {
                 Some(b) => b,
                 None if self.eof => break,
-                None => match self.child.next(run, demand.max(GROUP_MIN).min(BATCH_ROWS))? {
+                None => match self.child.next(run, demand.clamp(GROUP_MIN, BATCH_ROWS))? {
                     Some(b) => b,
                     None => {
                         self.eof = true;

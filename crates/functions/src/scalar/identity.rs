@@ -184,7 +184,12 @@ fn record_hash(cx: &FnCtx, value: &Datum, seed: Option<i64>) -> Result<u64> {
                 })?;
             match seed {
                 None => {
-                    let h = super::array::call(cx, plain, Oid(100), &[column.value.clone()])?;
+                    let h = super::array::call(
+                        cx,
+                        plain,
+                        Oid(100),
+                        std::slice::from_ref(&column.value),
+                    )?;
                     h.as_i32() as u32 as u64
                 }
                 Some(s) => {

@@ -589,9 +589,8 @@ fn bound_hash(cx: &FnCtx, k: &Kind, value: &Datum, seed: Option<i64>) -> Result<
     })?;
     let collation = k.sub.collation;
     Ok(match seed {
-        None => {
-            super::array::call(cx, procs.0, collation, &[value.clone()])?.as_i32() as u32 as u64
-        }
+        None => super::array::call(cx, procs.0, collation, std::slice::from_ref(value))?.as_i32()
+            as u32 as u64,
         Some(s) => {
             let args = [value.clone(), Datum::I64(s)];
             super::array::call(cx, procs.1, collation, &args)?.as_i64() as u64

@@ -26,6 +26,7 @@ pub struct Rows {
 
 impl Rows {
     /// These rows.
+    #[allow(clippy::new_ret_no_self)]
     pub fn new(rows: Vec<Vec<Datum>>) -> Box<dyn RowSource> {
         Box::new(Rows { rows: rows.into_iter() })
     }

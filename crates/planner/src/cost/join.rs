@@ -128,8 +128,7 @@ impl Root<'_> {
         }
         let inner_run = inner.total - inner.startup;
         let re_run = re_total - re_startup;
-        let tuples;
-        if matches!(kind, JoinKind::Semi | JoinKind::Anti) || inner_unique {
+        let tuples = if matches!(kind, JoinKind::Semi | JoinKind::Anti) || inner_unique {
             let matched = (outer_rows * semi.outer_match).round_ties_even();
             let unmatched = outer_rows - matched;
             let scan_fraction = 2.0 / (semi.match_count + 1.0);
@@ -155,14 +154,14 @@ impl Root<'_> {
                     run += misses * re_run;
                 }
             }
-            tuples = n;
+            n
         } else {
             run += inner_run;
             if outer_rows > 1.0 {
                 run += (outer_rows - 1.0) * re_run;
             }
-            tuples = outer_rows * inner_rows;
-        }
+            outer_rows * inner_rows
+        };
         startup += quals.startup;
         run += (s.cpu_tuple_cost + quals.per_row) * tuples;
         startup += target_cost.0;
@@ -232,9 +231,8 @@ impl Root<'_> {
             disabled += 1;
         }
         let hash_cost = self.restriction_cost(hash_clauses);
-        let tuples;
         startup += hash_cost.startup + other_quals.startup;
-        if matches!(kind, JoinKind::Semi | JoinKind::Anti) || inner_unique {
+        let tuples = if matches!(kind, JoinKind::Semi | JoinKind::Anti) || inner_unique {
             let matched = (outer_rows * semi.outer_match).round_ties_even();
             let scan_fraction = 2.0 / (semi.match_count + 1.0);
             run +=
@@ -243,7 +241,7 @@ impl Root<'_> {
                 * (outer_rows - matched)
                 * clamp_rows(inner_rows / virtual_buckets)
                 * 0.05;
-            tuples = if kind == JoinKind::Anti { outer_rows - matched } else { matched };
+            if kind == JoinKind::Anti { outer_rows - matched } else { matched }
         } else {
             run += hash_cost.per_row * outer_rows * clamp_rows(inner_rows * bucket) * 0.5;
             let special = inner_special(self, outer, inner);
@@ -252,8 +250,8 @@ impl Root<'_> {
                 0,
                 Some(JoinFor { kind: JoinKind::Inner, special: &special }),
             )?;
-            tuples = clamp_rows(sel * outer_rows * inner_rows);
-        }
+            clamp_rows(sel * outer_rows * inner_rows)
+        };
         run += (s.cpu_tuple_cost + other_quals.per_row) * tuples;
         startup += target_cost.0;
         run += target_cost.1 * rows;

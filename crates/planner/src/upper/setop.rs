@@ -279,7 +279,7 @@ impl Root<'_> {
         root.parent_ctes = scopes;
         let recursive =
             matches!(&root.query.set_operations, Some(op) if op.kind == SetOpKind::Union);
-        if !recursive || !mentions(&root.query, name, 0) {
+        if !recursive || !mentions(&root.query, name) {
             let query = std::mem::replace(&mut root.query, Query::new(ir::CmdType::Select));
             return plan_query(self.env, self.global, query, root.parent_ctes, 0.0, None);
         }
@@ -336,18 +336,18 @@ fn columns_of(op: &SetOperation) -> Columns {
 }
 
 /// True if the query refers to the CTE as itself.
-fn mentions(query: &Query, name: &str, level: u32) -> bool {
+fn mentions(query: &Query, name: &str) -> bool {
     query.rtable.iter().any(|r| match &r.kind {
         RteKind::Cte { name: n, self_reference: true, .. } => n == name,
-        RteKind::Subquery { query, .. } => mentions(query, name, level + 1),
+        RteKind::Subquery { query, .. } => mentions(query, name),
         _ => false,
-    }) || query.ctes.iter().any(|c| mentions(&c.query, name, level + 1))
+    }) || query.ctes.iter().any(|c| mentions(&c.query, name))
         || {
             let mut found = false;
             ir::walk::own_exprs(query, &mut |e| {
                 found |= ir::walk::any(
                     e,
-                    &mut |x| matches!(x, Expr::SubLink(s) if mentions(&s.query, name, level + 1)),
+                    &mut |x| matches!(x, Expr::SubLink(s) if mentions(&s.query, name)),
                 );
             });
             found

@@ -36,12 +36,12 @@ impl Exchange {
         let out = &mut conn.wire.out;
         let step = match method {
             Method::Trust => {
-                conn.authenticated(parameters, "trust")?;
+                conn.authenticated(parameters)?;
                 return Ok(None);
             }
             Method::Peer => {
                 peer(conn)?;
-                conn.authenticated(parameters, "peer")?;
+                conn.authenticated(parameters)?;
                 return Ok(None);
             }
             Method::Reject => return Err(failed(&conn.user)),
@@ -119,14 +119,14 @@ impl Conn {
                 if !secret.is_some_and(|s| fits(&s, given, &self.user)) {
                     return Err(failed(&self.user));
                 }
-                self.authenticated(parameters, "password")
+                self.authenticated(parameters)
             }
             Step::Md5 { secret, salt } => {
                 let given = frontend::password_text(body)?;
                 if secret.is_none_or(|s| md5::response(&s, salt) != given) {
                     return Err(failed(&self.user));
                 }
-                self.authenticated(parameters, "md5")
+                self.authenticated(parameters)
             }
             Step::Sasl(mut server) => {
                 let (mechanism, data) = frontend::sasl_initial(body)?;
@@ -147,7 +147,7 @@ impl Conn {
                 let Some(reply) = server.last(body)? else { return Err(failed(&self.user)) };
                 let message = Authentication::SaslFinal(reply.as_bytes());
                 backend::authentication(&mut self.wire.out, message);
-                self.authenticated(parameters, "scram-sha-256")
+                self.authenticated(parameters)
             }
         }
     }

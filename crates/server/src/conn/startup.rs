@@ -115,7 +115,7 @@ impl Conn {
     }
 
     /// The client has proved who it is: begins the session proper.
-    pub(super) fn authenticated(&mut self, parameters: Parameters, by: &'static str) -> Result<()> {
+    pub(super) fn authenticated(&mut self, parameters: Parameters) -> Result<()> {
         let mut settings = Vec::new();
         for (name, value) in &parameters.list {
             match name.as_str() {
@@ -130,7 +130,6 @@ impl Conn {
             database: self.database.clone(),
             settings,
             address: self.address,
-            authenticated_by: by,
         })?;
         self.pid = session.pid();
         self.interrupts = Some(session.interrupts());

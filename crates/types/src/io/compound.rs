@@ -210,7 +210,7 @@ impl ArrayReader<'_> {
                 continue;
             }
             if c == '"' {
-                if was_quoted && !quoted || (!quoted && !out.is_empty()) {
+                if !quoted && (was_quoted || !out.is_empty()) {
                     return Err(malformed(self.text, "Incorrectly quoted array element."));
                 }
                 quoted = !quoted;

@@ -23,7 +23,7 @@ fn priority(head: &Head) -> u8 {
         Head::Or(..) => 0,
         Head::And(..) => 1,
         Head::Compare(..) | Head::StartsWith(..) => 2,
-        Head::Arithmetic(op, ..) if matches!(op, super::Arith::Add | super::Arith::Sub) => 3,
+        Head::Arithmetic(super::Arith::Add | super::Arith::Sub, ..) => 3,
         Head::Arithmetic(..) => 4,
         Head::Signed(..) => 5,
         _ => 6,

@@ -5,6 +5,8 @@ use base::{Error, Result, err};
 
 /// Digits computed beyond those wanted.
 const GUARD: i32 = 12;
+/// PostgreSQL's figure, on which estimated digits depend.
+#[allow(clippy::approx_constant)]
 const LOG10_E: f64 = 0.434_294_481_903_252;
 const LN_10: f64 = std::f64::consts::LN_10;
 

@@ -43,11 +43,6 @@ impl Fields {
         self.spans[i].kind
     }
 
-    /// Makes a field NULL, or a value again.
-    pub fn set_kind(&mut self, i: usize, kind: FieldKind) {
-        self.spans[i].kind = kind;
-    }
-
     /// A field's bytes.
     #[inline]
     pub fn get<'a>(&'a self, i: usize, line: &'a [u8]) -> &'a [u8] {

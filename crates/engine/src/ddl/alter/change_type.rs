@@ -21,7 +21,6 @@ pub(super) struct NewType<'a> {
     pub type_name: &'a TypeName,
     pub collation: &'a Option<Name>,
     pub using: &'a Option<ast::Expr>,
-    pub cascade: bool,
 }
 
 /// Something over a changed column that is made anew.
@@ -29,7 +28,6 @@ pub(super) enum Rebuild {
     Index(SavedIndex),
     Check { old: ConstraintDesc, text: String },
     Foreign { table: Oid, old: ConstraintDesc, constraint: ast::Constraint },
-    Generated,
 }
 
 /// An index as text and numbers that mean the same after the change.
@@ -392,7 +390,6 @@ impl Alter<'_, '_> {
                 Rebuild::Check { old, .. } | Rebuild::Foreign { old, .. } => {
                     ObjectAddress::new(oids::PG_CONSTRAINT, old.oid)
                 }
-                Rebuild::Generated => continue,
             });
         }
         // Foreign keys go before the keys they refer to.
@@ -471,7 +468,6 @@ impl Alter<'_, '_> {
                         self.with_work(table, |w| w.foreign.push(made))?;
                     }
                 }
-                Rebuild::Generated => {}
             }
         }
         Ok(())

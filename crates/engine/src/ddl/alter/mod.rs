@@ -39,8 +39,6 @@ enum Pass {
 /// A command, or a part of one that has its own time.
 enum Step<'a> {
     Command(&'a AlterTableKind),
-    /// A constraint of a new column.
-    Constraint(Constraint),
 }
 
 /// What is to be done with a table's rows.
@@ -211,7 +209,6 @@ impl Alter<'_, '_> {
             for (_, step) in steps.iter().filter(|s| s.0 == pass) {
                 match step {
                     Step::Command(kind) => self.command(table, kind, recurse)?,
-                    Step::Constraint(c) => self.add_constraint(table, c, recurse)?,
                 }
             }
             loop {
@@ -259,12 +256,13 @@ impl Alter<'_, '_> {
             DropColumn { name, missing_ok, cascade } => {
                 self.drop_column(&rel, name, *missing_ok, *cascade, recurse)
             }
-            AlterColumnType { column, type_name, collation, using, cascade } => self.change_type(
-                &rel,
-                &change_type::NewType { column, type_name, collation, using, cascade: *cascade },
-                recurse,
-                false,
-            ),
+            AlterColumnType { column, type_name, collation, using, cascade: _ } => self
+                .change_type(
+                    &rel,
+                    &change_type::NewType { column, type_name, collation, using },
+                    recurse,
+                    false,
+                ),
             SetDefault { column, default } => {
                 self.set_default(&rel, column, Some(default), recurse)
             }

@@ -95,9 +95,7 @@ impl Exec<'_> {
             Method::Integer => {
                 integer(&item, "integer", "integer", i32::MIN as i64, i32::MAX as i64)?
             }
-            Method::Number => match decimal_of(&item, "number")? {
-                (n, _) => Json::Number(n),
-            },
+            Method::Number => Json::Number(decimal_of(&item, "number")?.0),
             Method::Boolean => boolean(&item)?,
             Method::String => match item {
                 Item::Json(Json::String(s)) => Json::String(s),
