@@ -9,9 +9,8 @@ pub const PAGE_SIZE: usize = 8192;
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $inner:ty) => {
         $(#[$doc])*
-        #[derive(
-            Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Serialize, Deserialize,
-        )]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+        #[derive(Serialize, Deserialize)]
         #[repr(transparent)]
         pub struct $name(pub $inner);
 

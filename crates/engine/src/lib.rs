@@ -30,3 +30,5 @@ pub mod sysfn;
 
 pub use database::{CheckpointKind, CreateOptions, Database, DatabaseState, Logger, PendingFiles};
 pub use session::{Session, SessionCore, SessionOptions, StatementEnv, TransactionStatus};
+pub use txn::Interrupts;
+pub use wal::FlushListener;

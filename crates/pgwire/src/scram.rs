@@ -1,6 +1,7 @@
 //! SCRAM-SHA-256 (RFC 5802, RFC 7677), both ends, without channel binding.
 //!
-//! The stored secret is `SCRAM-SHA-256$iterations:salt$stored key:server key`, salt and keys in base
+//! The stored secret is `SCRAM-SHA-256$iterations:salt$stored key:server key`, salt and keys in
+//! base
 //! 64. A user without a secret gets a made-up one, so that the exchange does not tell who exists.
 
 use base::{Result, err};

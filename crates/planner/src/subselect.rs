@@ -275,12 +275,11 @@ impl Root<'_> {
                 return Ok(false);
             }
             let desc = self.env.catalog.operator(o.op)?;
-            let own = |e: &Expr| {
-                walk::any(
-                    e,
-                    &mut |x| matches!(x, Expr::Param(p) if sub.param_ids.contains(&p.id) && p.kind == ParamKind::Exec),
-                )
+            let is_own = |x: &Expr| match x {
+                Expr::Param(p) => p.kind == ParamKind::Exec && sub.param_ids.contains(&p.id),
+                _ => false,
             };
+            let own = |e: &Expr| walk::any(e, &mut |x| is_own(x));
             if !desc.can_hash
                 || !self.env.catalog.proc(desc.function)?.strict
                 || own(&o.args[0])

@@ -1,9 +1,9 @@
 //! What the server needs of the database, apart from how the engine does it.
 
 use base::{Error, Lsn, Oid, Result};
+use engine::Interrupts;
 use engine::sink::Sink;
 use std::sync::Arc;
-use txn::Interrupts;
 
 /// Who wants a session.
 #[derive(Clone, Debug, Default)]

@@ -3,14 +3,14 @@
 use crate::backend::{Backend, BackendSession, BindRequest, Described, Request};
 use crate::log::Log;
 use base::{Lsn, Oid, Result, Severity, err};
+use engine::FlushListener;
+use engine::Interrupts;
 use engine::settings::Defaults;
 use engine::sink::Sink;
 use engine::{Database, Session, SessionOptions};
 use os::Disk;
 use std::path::Path;
 use std::sync::Arc;
-use txn::Interrupts;
-use wal::FlushListener;
 
 /// Opens a data directory.
 pub fn open(

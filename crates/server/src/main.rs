@@ -1,6 +1,7 @@
 //! Olifant: the server and the programs around it, in one binary called by many names.
 //!
-//! Entry point: `main` looks at the name it was called by, then at its first argument, and runs that
+//! Entry point: `main` looks at the name it was called by, then at its first argument, and runs
+//! that
 //! program. The server: [`postmaster`] (its life), [`reactor`] (who runs when), [`conn`] (a
 //! connection), [`backend`] (what it needs of the engine).
 //! It must never know how statements are executed.

@@ -8,6 +8,7 @@ use crate::pidfile::Facts;
 use crate::postmaster::Serving;
 use crate::shared::Shared;
 use base::{Lsn, Oid, Result, err};
+use engine::Interrupts;
 use engine::sink::{ResultColumn, Sink};
 use os::Disk;
 use os::thread::JoinHandle;
@@ -16,7 +17,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
 use tools::client::{Client, Target};
-use txn::Interrupts;
 use types::Datum;
 
 type Told = os::sync::Mutex<Option<Arc<dyn Fn(Lsn) + Send + Sync>>>;

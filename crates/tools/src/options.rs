@@ -1,4 +1,5 @@
-//! Arguments as GNU getopt_long reads them: short flags may be joined, long ones abbreviated, values
+//! Arguments as GNU getopt_long reads them: short flags may be joined, long ones abbreviated,
+//! values
 //! joined or apart, and operands may come anywhere.
 
 /// A flag that a program knows.

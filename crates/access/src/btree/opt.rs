@@ -163,7 +163,8 @@ pub struct Leaf {
     pub right: BlockNo,
 }
 
-/// Collects the rows of all entries that equal a whole key: row and item number. None if the page is
+/// Collects the rows of all entries that equal a whole key: row and item number. None if the page
+/// is
 /// not a leaf where they must all be.
 pub fn collect_equal(
     index: &IndexRel,

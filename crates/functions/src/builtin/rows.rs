@@ -5,7 +5,9 @@ use super::table;
 use base::Oid;
 
 macro_rules! rows {
-    ($($(#[$doc:meta])* $row:ident $table:literal { $($(#[$fdoc:meta])* $field:ident: $t:ty),* $(,)? })*) => {$(
+    ($($(#[$doc:meta])* $row:ident $table:literal {
+        $($(#[$fdoc:meta])* $field:ident: $t:ty),* $(,)?
+    })*) => {$(
         $(#[$doc])*
         #[derive(Clone, Debug)]
         pub struct $row {

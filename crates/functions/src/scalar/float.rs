@@ -266,7 +266,9 @@ const MATH: &[FnDef] = &[
     total!(dcosh(a: f64) -> f64 { a.cosh() }),
     total!(dtanh(a: f64) -> f64 { a.tanh() }),
     total!(dasinh(a: f64) -> f64 { types::math::asinh(a) }),
-    checked!(dacosh(a: f64) -> f64 { if a < 1.0 { Err(input_range()) } else { Ok(types::math::acosh(a)) } }),
+    checked!(dacosh(a: f64) -> f64 {
+        if a < 1.0 { Err(input_range()) } else { Ok(types::math::acosh(a)) }
+    }),
     checked!(datanh(a: f64) -> f64 {
         if !(-1.0..=1.0).contains(&a) && !a.is_nan() {
             return Err(input_range());

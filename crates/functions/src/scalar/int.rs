@@ -79,7 +79,10 @@ macro_rules! own {
             total!($xor(a: $t, b: $t) -> $t { a ^ b }),
             total!($not(a: $t) -> $t { !a }),
             total!($shl(a: $t, b: i32) -> $t { shift_left(a as i64, b, size_of::<$t>()) as $t }),
-            total!($shr(a: $t, b: i32) -> $t { a >> (b & (8 * size_of::<$t>() as i32).max(32) - 1).min(8 * size_of::<$t>() as i32 - 1) }),
+            total!($shr(a: $t, b: i32) -> $t {
+                let bits = 8 * size_of::<$t>() as i32;
+                a >> (b & (bits.max(32) - 1)).min(bits - 1)
+            }),
             total!($larger(a: $t, b: $t) -> $t { a.max(b) }),
             total!($smaller(a: $t, b: $t) -> $t { a.min(b) }),
         ]
@@ -151,7 +154,9 @@ const CASTS: &[FnDef] = &[
     checked!(int8inc(a: i64) -> i64 { a.checked_add(1).ok_or_else(int8_range) }),
     checked!(int8dec(a: i64) -> i64 { a.checked_sub(1).ok_or_else(int8_range) }),
     row!(int8inc_any(a: i64, _b: &types::Datum) { a.checked_add(1).ok_or_else(int8_range) }),
-    row!(int8inc_float8_float8(a: i64, _b: f64, _c: f64) { a.checked_add(1).ok_or_else(int8_range) }),
+    row!(int8inc_float8_float8(a: i64, _b: f64, _c: f64) {
+        a.checked_add(1).ok_or_else(int8_range)
+    }),
     row!(int8dec_any(a: i64, _b: &types::Datum) { a.checked_sub(1).ok_or_else(int8_range) }),
     total!(oidlarger(a: u32, b: u32) -> u32 { a.max(b) }),
     total!(oidsmaller(a: u32, b: u32) -> u32 { a.min(b) }),

@@ -253,18 +253,22 @@ const COMPARE: &[FnDef] = &[
     row!(cx; range_cmp(a: &Datum, b: &Datum) { order(cx, a, b).map(|o| o as i32) }),
     row!(cx; range_overlaps(a: &Datum, b: &Datum) { two(cx, a, b, |l, x, y| l.overlaps(x, y)) }),
     row!(cx; range_contains(a: &Datum, b: &Datum) { two(cx, a, b, |l, x, y| l.contains(x, y)) }),
-    row!(cx; range_contained_by(a: &Datum, b: &Datum) { two(cx, b, a, |l, x, y| l.contains(x, y)) }),
+    row!(cx; range_contained_by(a: &Datum, b: &Datum) {
+        two(cx, b, a, |l, x, y| l.contains(x, y))
+    }),
     row!(cx; range_adjacent(a: &Datum, b: &Datum) { two(cx, a, b, |l, x, y| l.adjacent(x, y)) }),
     row!(cx; range_before(a: &Datum, b: &Datum) { two(cx, a, b, |l, x, y| l.before(x, y)) }),
     row!(cx; range_after(a: &Datum, b: &Datum) { two(cx, b, a, |l, x, y| l.before(x, y)) }),
     row!(cx; range_overleft(a: &Datum, b: &Datum) {
         two(cx, a, b, |l, x, y| {
-            Ok(!x.is_empty() && !y.is_empty() && l.bounds(x.upper_bound(), y.upper_bound())?.is_le())
+            let some = !x.is_empty() && !y.is_empty();
+            Ok(some && l.bounds(x.upper_bound(), y.upper_bound())?.is_le())
         })
     }),
     row!(cx; range_overright(a: &Datum, b: &Datum) {
         two(cx, a, b, |l, x, y| {
-            Ok(!x.is_empty() && !y.is_empty() && l.bounds(x.lower_bound(), y.lower_bound())?.is_ge())
+            let some = !x.is_empty() && !y.is_empty();
+            Ok(some && l.bounds(x.lower_bound(), y.lower_bound())?.is_ge())
         })
     }),
     row!(cx; range_contains_elem(a: &Datum, v: &Datum) {
@@ -314,7 +318,9 @@ const FUNCTIONS: &[FnDef] = &[
     row!(cx; range_merge(a: &Datum, b: &Datum) {
         combine(cx, a, b, |l, x, y| l.union(x, y, false))
     }),
-    row!(cx; range_intersect(a: &Datum, b: &Datum) { combine(cx, a, b, |l, x, y| l.intersect(x, y)) }),
+    row!(cx; range_intersect(a: &Datum, b: &Datum) {
+        combine(cx, a, b, |l, x, y| l.intersect(x, y))
+    }),
     row!(cx; range_minus(a: &Datum, b: &Datum) { combine(cx, a, b, minus_one) }),
     row!(int4range_canonical(a: &Datum) { a }),
     row!(int8range_canonical(a: &Datum) { a }),

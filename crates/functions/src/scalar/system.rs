@@ -360,6 +360,53 @@ fn parse_ident(text: &str, strict: bool) -> Result<Datum> {
     make_vector(&ElemType::builtin(oid::TEXT), &parts)
 }
 
+type FormatChars<'a> = std::iter::Peekable<std::str::Chars<'a>>;
+
+/// The digits that come next.
+fn format_number(chars: &mut FormatChars) -> Result<Option<i64>> {
+    let mut n: Option<i64> = None;
+    while let Some(d) = chars.peek().and_then(|c| c.to_digit(10)) {
+        let value = n.unwrap_or(0) * 10 + d as i64;
+        if value > i32::MAX as i64 {
+            bail!(NUMERIC_VALUE_OUT_OF_RANGE, "number is out of range");
+        }
+        n = Some(value);
+        chars.next();
+    }
+    Ok(n)
+}
+
+/// Which argument `*` takes the width from: the one it names, or the next.
+fn width_position(chars: &mut FormatChars, next: &mut i64) -> Result<i64> {
+    match format_number(chars)? {
+        Some(n) if chars.peek() == Some(&'$') => {
+            chars.next();
+            Ok(n)
+        }
+        Some(_) => {
+            bail!(INVALID_PARAMETER_VALUE, "width argument position must be ended by \"$\"")
+        }
+        None => {
+            *next += 1;
+            Ok(*next)
+        }
+    }
+}
+
+/// A value in the form that a specifier's letter asks for.
+fn format_value(cx: &FnCtx, kind: char, t: Oid, value: &Datum) -> Result<String> {
+    Ok(match (kind, value.is_null()) {
+        ('s', true) => String::new(),
+        ('I', true) => {
+            bail!(NULL_VALUE_NOT_ALLOWED, "null values cannot be formatted as an SQL identifier");
+        }
+        (_, true) => "NULL".to_string(),
+        ('I', _) => quote_identifier(&super::json_build::text_of(cx, t, value)?),
+        ('L', _) => quote_literal(&super::json_build::text_of(cx, t, value)?),
+        _ => super::json_build::text_of(cx, t, value)?,
+    })
+}
+
 /// `format('%s %I %L', ...)`.
 fn format(cx: &FnCtx, args: &[Datum]) -> Result<Datum> {
     if args[0].is_null() {
@@ -373,18 +420,6 @@ fn format(cx: &FnCtx, args: &[Datum]) -> Result<Datum> {
     let unterminated = || {
         err!(INVALID_PARAMETER_VALUE, "unterminated format() type specifier")
             .hint("For a single \"%\" use \"%%\".")
-    };
-    let number = |chars: &mut std::iter::Peekable<std::str::Chars>| -> Result<Option<i64>> {
-        let mut n: Option<i64> = None;
-        while let Some(d) = chars.peek().and_then(|c| c.to_digit(10)) {
-            let value = n.unwrap_or(0) * 10 + d as i64;
-            if value > i32::MAX as i64 {
-                bail!(NUMERIC_VALUE_OUT_OF_RANGE, "number is out of range");
-            }
-            n = Some(value);
-            chars.next();
-        }
-        Ok(n)
     };
     while let Some(c) = chars.next() {
         if c != '%' {
@@ -408,7 +443,7 @@ fn format(cx: &FnCtx, args: &[Datum]) -> Result<Datum> {
             }
             values.get(at as usize - 1).cloned().ok_or_else(too_few)
         };
-        let mut first = number(&mut chars)?;
+        let mut first = format_number(&mut chars)?;
         if first.is_some() && chars.peek() == Some(&'$') {
             chars.next();
             position = first.take();
@@ -423,23 +458,7 @@ fn format(cx: &FnCtx, args: &[Datum]) -> Result<Datum> {
             }
             if chars.peek() == Some(&'*') {
                 chars.next();
-                let at = number(&mut chars)?;
-                let at = match at {
-                    Some(n) if chars.peek() == Some(&'$') => {
-                        chars.next();
-                        n
-                    }
-                    Some(_) => {
-                        bail!(
-                            INVALID_PARAMETER_VALUE,
-                            "width argument position must be ended by \"$\""
-                        );
-                    }
-                    None => {
-                        next += 1;
-                        next
-                    }
-                };
+                let at = width_position(&mut chars, &mut next)?;
                 let (t, value) = take(at)?;
                 width = if value.is_null() {
                     0
@@ -447,7 +466,7 @@ fn format(cx: &FnCtx, args: &[Datum]) -> Result<Datum> {
                     types::io::parse_i32(&super::json_build::text_of(cx, t, &value)?)? as i64
                 };
             } else {
-                first = number(&mut chars)?;
+                first = format_number(&mut chars)?;
             }
         }
         if let Some(n) = first {
@@ -476,19 +495,7 @@ fn format(cx: &FnCtx, args: &[Datum]) -> Result<Datum> {
             }
         };
         let (t, value) = take(at)?;
-        let text = match (kind, value.is_null()) {
-            ('s', true) => String::new(),
-            ('I', true) => {
-                bail!(
-                    NULL_VALUE_NOT_ALLOWED,
-                    "null values cannot be formatted as an SQL identifier"
-                );
-            }
-            (_, true) => "NULL".to_string(),
-            ('I', _) => quote_identifier(&super::json_build::text_of(cx, t, &value)?),
-            ('L', _) => quote_literal(&super::json_build::text_of(cx, t, &value)?),
-            _ => super::json_build::text_of(cx, t, &value)?,
-        };
+        let text = format_value(cx, kind, t, &value)?;
         let fill = (width as usize).saturating_sub(text.chars().count());
         if !left {
             out.extend(std::iter::repeat_n(' ', fill));

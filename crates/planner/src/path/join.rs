@@ -642,6 +642,27 @@ impl Root<'_> {
         out
     }
 
+    /// The conditions in the order of the keys, each with its key.
+    fn merge_clauses_for(
+        &self,
+        p: &Pair,
+        outer: &Relids,
+        keys: &[PathKey],
+    ) -> (Vec<Rc<Restriction>>, Vec<PathKey>) {
+        let (mut clauses, mut clause_keys) = (Vec::new(), Vec::new());
+        for k in keys {
+            for c in &p.merge_clauses {
+                let is_left = c.left_relids.is_subset(outer);
+                let ec = if is_left { c.left_ec.get() } else { c.right_ec.get() };
+                if ec.is_some_and(|e| self.canonical_ec(e) == self.canonical_ec(k.ec)) {
+                    clauses.push(c.clone());
+                    clause_keys.push(*k);
+                }
+            }
+        }
+        (clauses, clause_keys)
+    }
+
     fn merge_with(
         &mut self,
         p: &Pair,
@@ -656,21 +677,7 @@ impl Root<'_> {
             return Ok(());
         }
         let outer_ids = self.rels[p.outer].relids.clone();
-        let mut clauses = Vec::new();
-        let mut clause_keys = Vec::new();
-        for k in keys {
-            for c in &p.merge_clauses {
-                let ec = if c.left_relids.is_subset(&outer_ids) {
-                    c.left_ec.get()
-                } else {
-                    c.right_ec.get()
-                };
-                if ec.is_some_and(|e| self.canonical_ec(e) == self.canonical_ec(k.ec)) {
-                    clauses.push(c.clone());
-                    clause_keys.push(*k);
-                }
-            }
-        }
+        let (clauses, clause_keys) = self.merge_clauses_for(p, &outer_ids, keys);
         let all_needed = matches!(p.kind, JoinKind::Right | JoinKind::RightAnti | JoinKind::Full);
         if clauses.is_empty() || all_needed && clauses.len() < p.merge_clauses.len() {
             return Ok(());

@@ -16,11 +16,11 @@ use crate::backend::BackendSession;
 use crate::reactor::{Next, Peer};
 use crate::shared::Shared;
 use base::{Error, Lsn, Severity};
+use engine::Interrupts;
 use pgwire::{backend, frontend, startup as packet};
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
-use txn::Interrupts;
 use wire::Got;
 
 /// How far a connection has come.
