@@ -15,6 +15,8 @@ pub(super) struct Returning {
     natts: usize,
     progs: Vec<Prog>,
     child_columns: usize,
+    /// MERGE: plain columns are of the new row, or of the old one where it was deleted.
+    merge: bool,
 }
 
 impl Returning {
@@ -27,7 +29,8 @@ impl Returning {
     ) -> Result<Returning> {
         let child_columns = child.phys.len();
         let system = 2 * natts + child_columns;
-        // The input: new row, old row, child's row, new ctid, old ctid, table.
+        // The input: new row, old row, child's row, new ctid, old ctid, table; for MERGE the row
+        // that is left or was deleted, and its ctid.
         let space = |first: usize, ctid: usize, returning| {
             let mut map: Vec<(i16, usize)> =
                 (0..natts).map(|i| (i as i16 + 1, first + i)).collect();
@@ -40,11 +43,13 @@ impl Returning {
         let mut map = VarMap::default().and(OUTER_VAR, 2 * natts, child_columns);
         map.spaces.push(match operation {
             CmdType::Delete => old(ReturningKind::Default),
+            CmdType::Merge => space(system + 3, system + 3 + natts, ReturningKind::Default),
             _ => new(ReturningKind::Default),
         });
         map.spaces.push(new(ReturningKind::New));
         map.spaces.push(old(ReturningKind::Old));
-        Ok(Returning { natts, progs: c.ec.targets(&t.returning, &map)?, child_columns })
+        let progs = c.ec.targets(&t.returning, &map)?;
+        Ok(Returning { natts, progs, child_columns, merge: operation == CmdType::Merge })
     }
 
     /// The returned columns for a change.
@@ -63,16 +68,18 @@ impl Returning {
                 None => input.resize(input.len() + natts, Datum::Null),
             }
         }
-        // MERGE gives deleted rows through the same columns as new ones.
-        if let (None, Some((_, old)), true) = (&done.new, &done.old, run.merge_action.is_some()) {
-            input[..natts].clone_from_slice(old);
-        }
         input.extend_from_slice(child);
         input.resize(2 * natts + self.child_columns, Datum::Null);
         for version in [&done.new, &done.old] {
             input.push(version.as_ref().map_or(Datum::Null, |(tid, _)| tid_datum(*tid)));
         }
         input.push(Datum::U32(done.table.unwrap_or(rel.rel.oid).0));
+        if self.merge {
+            let row = done.new.as_ref().or(done.old.as_ref());
+            input.extend(row.into_iter().flat_map(|(_, values)| values.iter().cloned()));
+            input.resize(3 * natts + self.child_columns + 3, Datum::Null);
+            input.push(row.map_or(Datum::Null, |(tid, _)| tid_datum(*tid)));
+        }
         let mut out = Vec::with_capacity(self.progs.len());
         for prog in &self.progs {
             out.push(prog.eval(run, RowInput::Row(&input))?);
