@@ -84,6 +84,11 @@ pub fn sleep(time: Duration) {
     }
 }
 
+/// True while this thread unwinds: of a panic, or because the simulation it is in has stopped.
+pub fn is_unwinding() -> bool {
+    std::thread::panicking()
+}
+
 /// Lets others run.
 pub fn yield_now() {
     match sched::current() {

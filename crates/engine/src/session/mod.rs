@@ -310,6 +310,11 @@ fn least_severity(setting: &str) -> base::Severity {
 impl Drop for Session {
     /// What is open is rolled back; errors have nobody to go to.
     fn drop(&mut self) {
+        // The simulated machine has stopped: others will never let go of what a rollback waits
+        // for. (A statement's own panic is caught before it gets here.)
+        if os::thread::is_unwinding() {
+            return;
+        }
         let _ = self.rollback_all();
         if self.core.temp_namespace().is_some() {
             let _ = self.drop_temporary_at_end();

@@ -35,9 +35,10 @@ pub(crate) fn compile(
     let types = scan.lists.first().map(|l| l.iter().map(|e| e.ty()).collect()).unwrap_or_default();
     let phys: Vec<PhysType> =
         rows.first().map(|r| r.iter().map(|p| p.phys).collect()).unwrap_or_default();
-    let map = VarMap::default()
-        .and(scan.scanrel, 0, phys.len())
-        .with_types(named(types, &c.stmt.rtable[scan.scanrel as usize - 1]));
+    let mut map = VarMap::default().and(scan.scanrel, 0, phys.len());
+    if let Some(rte) = c.stmt.rtable.get((scan.scanrel as usize).wrapping_sub(1)) {
+        map = map.with_types(named(types, rte));
+    }
     let output = c.output(plan, &map)?;
     Ok(Arc::new(ValuesSpec { rows, phys, output }))
 }
