@@ -1,66 +1,12 @@
 //! A session runs the statements that pgbench sends, across a restart.
 
-use base::{Error, Result};
+mod common;
+
+use common::{Rows, fail, run};
 use engine::settings::Defaults;
-use engine::sink::{ResultColumn, ResultFormat, Sink};
 use engine::{CreateOptions, Database, Session, SessionOptions};
 use os::Disk;
 use std::sync::Arc;
-use types::Datum;
-
-#[derive(Default)]
-struct Rows {
-    rows: Vec<Vec<String>>,
-    tags: Vec<String>,
-    notices: Vec<String>,
-    input: Vec<u8>,
-}
-
-impl Sink for Rows {
-    fn row_description(&mut self, _: &[ResultColumn], _: &[ResultFormat]) -> Result<()> {
-        Ok(())
-    }
-    fn row(&mut self, values: &[Datum]) -> Result<()> {
-        let text = |d: &Datum| match d {
-            Datum::Bytes(b) => String::from_utf8_lossy(b).into_owned(),
-            Datum::I32(n) => n.to_string(),
-            Datum::I64(n) => n.to_string(),
-            Datum::U32(n) => n.to_string(),
-            Datum::Null => "NULL".to_string(),
-            other => format!("{other:?}"),
-        };
-        self.rows.push(values.iter().map(text).collect());
-        Ok(())
-    }
-    fn command_complete(&mut self, tag: &str) -> Result<()> {
-        self.tags.push(tag.to_string());
-        Ok(())
-    }
-    fn notice(&mut self, notice: &Error) {
-        self.notices.push(notice.message().to_string());
-    }
-    fn copy_in(&mut self, _: bool, _: usize) -> Result<()> {
-        Ok(())
-    }
-    fn copy_data_in(&mut self) -> Result<Option<Vec<u8>>> {
-        let data = std::mem::take(&mut self.input);
-        Ok((!data.is_empty()).then_some(data))
-    }
-}
-
-fn run(s: &mut Session, sql: &str) -> Rows {
-    let mut sink = Rows::default();
-    if let Err(e) = s.simple_query(sql, &mut sink) {
-        panic!("{sql}: {e}");
-    }
-    s.wait_gate().unwrap();
-    sink
-}
-
-fn fail(s: &mut Session, sql: &str) -> Error {
-    let mut sink = Rows::default();
-    s.simple_query(sql, &mut sink).expect_err(sql)
-}
 
 fn connect(db: &Arc<Database>) -> Session {
     let options = SessionOptions { user: "postgres".into(), ..SessionOptions::default() };

@@ -61,19 +61,10 @@ pub(crate) fn no_plan(rel: Oid, kind: char) -> PlannedStmt {
     };
     PlannedStmt {
         command: CmdType::Insert,
-        has_returning: false,
-        has_modifying_cte: false,
-        can_set_tag: true,
-        plan,
         rtable: vec![rte],
         result_relations: vec![1],
-        subplans: Vec::new(),
-        row_marks: Vec::new(),
         relation_oids: vec![rel],
-        object_oids: Vec::new(),
-        exec_param_types: Vec::new(),
-        parallel_mode_needed: false,
-        depends_on_role: false,
+        ..PlannedStmt::select(plan)
     }
 }
 

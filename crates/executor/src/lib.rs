@@ -10,7 +10,6 @@
 mod batch;
 mod bulk;
 mod compile;
-mod evaluate;
 mod execution;
 mod expr;
 mod hash;
@@ -31,7 +30,6 @@ mod tests;
 
 pub use bulk::{BulkInsert, BulkOptions};
 pub use compile::{CompiledStmt, compile};
-pub use evaluate::evaluate;
 pub use execution::Execution;
 pub use hooks::{Hooks, NoHooks, RowChange};
 pub use instrument::{Detail, Instrumentation, NodeStats};

@@ -7,7 +7,7 @@ use base::memory::Account;
 use base::{Oid, Result};
 use catalog::{IndexDesc, RelationDesc};
 use executor::{CompiledStmt, ExecCtx, Execution};
-use ir::{CmdType, Expr, Plan, PlanNode, PlannedStmt, Query, RteKind, TargetEntry};
+use ir::{Expr, Plan, PlanNode, PlannedStmt, Query, RteKind, TargetEntry};
 use std::sync::Arc;
 use txn::{LockMode, LockTag};
 use types::Datum;
@@ -63,22 +63,7 @@ impl SessionCore {
         let mut plan = Plan::new(PlanNode::Result(Default::default()));
         plan.target = vec![TargetEntry::new(expr, 1, None, false)];
         plan.rows = 1.0;
-        let stmt = PlannedStmt {
-            command: CmdType::Select,
-            has_returning: false,
-            has_modifying_cte: false,
-            can_set_tag: true,
-            plan,
-            rtable: Vec::new(),
-            result_relations: Vec::new(),
-            subplans: Vec::new(),
-            row_marks: Vec::new(),
-            relation_oids: Vec::new(),
-            object_oids: Vec::new(),
-            exec_param_types: Vec::new(),
-            parallel_mode_needed: false,
-            depends_on_role: false,
-        };
+        let stmt = PlannedStmt::select(plan);
         let compiled = executor::compile(Arc::new(stmt), &env.view, None)?;
         let snapshot = Arc::new(self.txn()?.snapshot());
         let mut run = Execution::new(compiled, params, snapshot);

@@ -291,7 +291,6 @@ impl Session {
         max: u64,
         sink: &mut dyn Sink,
     ) -> Result<Option<Cow<'static, str>>> {
-        let core = self.core.clone();
         if let PortalState::Ready = portal.state {
             if super::cursor::uses_cursor(&portal.prepared.analysed.lock().queries) {
                 self.start_at_cursor(portal)?;
@@ -319,7 +318,7 @@ impl Session {
         let writer = RowWriter::new(&analysed.columns, &portal.formats);
         let (count, more, tag) = match &mut portal.state {
             PortalState::Running(run) => {
-                let env = StatementEnv::new(&core, &self.random, self.statement_micros)?;
+                let env = self.env()?;
                 let (count, more) = self.pull(&env, run, max, &writer, sink)?;
                 if !more {
                     self.count_changes(run);

@@ -66,6 +66,7 @@ pub fn run(s: &mut Session, sql: &str) -> Rows {
     if let Err(e) = s.simple_query(sql, &mut sink) {
         panic!("{sql}: {e} {:?}", e.fields().detail);
     }
+    s.wait_gate().unwrap();
     sink
 }
 
@@ -77,14 +78,15 @@ pub fn fail(s: &mut Session, sql: &str) -> Error {
 }
 
 /// A running server.
+#[allow(dead_code)]
 pub struct Server {
     pub db: Arc<Database>,
     dir: PathBuf,
 }
 
+#[allow(dead_code)]
 impl Server {
     /// Makes and opens one.
-    #[allow(dead_code)]
     pub fn start(name: &str) -> Server {
         Server::start_with(name, Defaults::default())
     }

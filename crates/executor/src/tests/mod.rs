@@ -82,22 +82,7 @@ pub fn values(rows: &[Vec<Option<i32>>]) -> Plan {
 }
 
 pub fn statement(plan: Plan) -> PlannedStmt {
-    PlannedStmt {
-        command: CmdType::Select,
-        has_returning: false,
-        has_modifying_cte: false,
-        can_set_tag: true,
-        plan,
-        rtable: Vec::new(),
-        result_relations: Vec::new(),
-        subplans: Vec::new(),
-        row_marks: Vec::new(),
-        relation_oids: Vec::new(),
-        object_oids: Vec::new(),
-        exec_param_types: Vec::new(),
-        parallel_mode_needed: false,
-        depends_on_role: false,
-    }
+    PlannedStmt::select(plan)
 }
 
 pub fn view() -> CatalogView {

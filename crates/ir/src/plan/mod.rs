@@ -45,6 +45,28 @@ pub struct PlannedStmt {
     pub depends_on_role: bool,
 }
 
+impl PlannedStmt {
+    /// A query of this plan that names no table.
+    pub fn select(plan: Plan) -> PlannedStmt {
+        PlannedStmt {
+            command: CmdType::Select,
+            has_returning: false,
+            has_modifying_cte: false,
+            can_set_tag: true,
+            plan,
+            rtable: Vec::new(),
+            result_relations: Vec::new(),
+            subplans: Vec::new(),
+            row_marks: Vec::new(),
+            relation_oids: Vec::new(),
+            object_oids: Vec::new(),
+            exec_param_types: Vec::new(),
+            parallel_mode_needed: false,
+            depends_on_role: false,
+        }
+    }
+}
+
 /// A node of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
