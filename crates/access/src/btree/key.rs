@@ -144,6 +144,9 @@ fn compare_tid(index: &IndexRel, key: &SearchKey, item: Item<'_>, has: usize) ->
     }
 }
 
+/// Among fewer items it is not worth guessing.
+const WORTH_GUESSING: u16 = 16;
+
 /// The commonest search: one integer column without tie breaker.
 pub struct IntSearch<'k> {
     attr: &'k Attr,
@@ -171,21 +174,56 @@ impl<'k> IntSearch<'k> {
     /// Order of the key relative to an item; None if that needs the general comparison.
     #[inline]
     pub fn compare(&self, item: Item<'_>) -> Option<Ordering> {
-        self.decide(page::get16(item.0, 6), page::get16(item.0, 4), || match self.attr.phys {
-            PhysType::I32 => get32(item.0, 8) as i32 as i64,
-            PhysType::U32 => get32(item.0, 8) as i64,
-            _ => get64(item.0, 8) as i64,
-        })
+        self.decide(page::get16(item.0, 6), page::get16(item.0, 4), || self.stored(item))
     }
 
     /// The same for the item at this offset of a page that is not latched.
     #[inline]
     pub fn compare_opt(&self, p: OptPage<'_>, at: usize) -> Option<Ordering> {
-        self.decide(p.u16(at + 6), p.u16(at + 4), || match self.attr.phys {
+        self.decide(p.u16(at + 6), p.u16(at + 4), || self.stored_opt(p, at))
+    }
+
+    /// The value of an item that has one.
+    #[inline]
+    fn stored(&self, item: Item<'_>) -> i64 {
+        match self.attr.phys {
+            PhysType::I32 => get32(item.0, 8) as i32 as i64,
+            PhysType::U32 => get32(item.0, 8) as i64,
+            _ => get64(item.0, 8) as i64,
+        }
+    }
+
+    /// The same for the item at this offset of a page that is not latched.
+    #[inline]
+    pub fn stored_opt(&self, p: OptPage<'_>, at: usize) -> i64 {
+        match self.attr.phys {
             PhysType::I32 => p.u32(at + 8) as i32 as i64,
             PhysType::U32 => p.u32(at + 8) as i64,
             _ => p.u64(at + 8) as i64,
-        })
+        }
+    }
+
+    /// Where the key would be among items `low..high` if their values were evenly spread, which
+    /// those of most keys made by counting are. `stored` gives an item's value; what it gives for
+    /// an item without one makes a bad guess, no more.
+    #[inline]
+    pub fn guess(&self, low: u16, high: u16, stored: impl Fn(u16) -> i64) -> Option<u16> {
+        // The first may be minus infinity.
+        let (first, last) = (low + 1, high.checked_sub(1)?);
+        if last < first + WORTH_GUESSING {
+            return None;
+        }
+        let (a, b) = (stored(first) as i128, stored(last) as i128);
+        let (span, way) = match self.desc {
+            false => (b - a, self.wanted as i128 - a),
+            true => (a - b, a - self.wanted as i128),
+        };
+        if span <= 0 {
+            return None;
+        }
+        // 65 bits and 16 bits fit.
+        let steps = way.clamp(0, span) * (last - first) as i128;
+        Some(first + (steps / span) as u16)
     }
 
     #[inline]
@@ -210,18 +248,56 @@ impl<'k> IntSearch<'k> {
 /// that is after it); the count if there is none.
 pub fn lower_bound(index: &IndexRel, p: &Page, key: &SearchKey) -> Result<u16> {
     let fast = IntSearch::of(index, key);
-    let (mut low, mut high) = (page::first(p), page::count(p));
-    while low < high {
-        let mid = low + (high - low) / 2;
-        let item = page::item(p, mid);
+    let (low, high) = (page::first(p), page::count(p));
+    let guess = fast.as_ref().and_then(|f| f.guess(low, high, |i| f.stored(page::item(p, i))));
+    partition(low, high, guess, |i| {
+        let item = page::item(p, i);
         let order = match fast.as_ref().and_then(|f| f.compare(item)) {
             Some(order) => order,
             None => compare(index, key, item)?,
         };
-        if order == Ordering::Greater || (key.after && order == Ordering::Equal) {
-            low = mid + 1;
+        Ok(order == Ordering::Greater || (key.after && order == Ordering::Equal))
+    })
+}
+
+/// The first of `low..high` for which `before` is false, or `high`. Looks first near the guess: a
+/// good one touches few cache lines.
+#[inline]
+pub fn partition(
+    mut low: u16,
+    mut high: u16,
+    guess: Option<u16>,
+    mut before: impl FnMut(u16) -> Result<bool>,
+) -> Result<u16> {
+    if let Some(guess) = guess.filter(|g| (low..high).contains(g)) {
+        let up = before(guess)?;
+        if up {
+            low = guess + 1;
         } else {
-            high = mid;
+            high = guess;
+        }
+        for step in [1, 8] {
+            let at = match up {
+                true => guess.saturating_add(step),
+                false => guess.saturating_sub(step),
+            };
+            if !(low..high).contains(&at) {
+                break;
+            }
+            match before(at)? {
+                true => low = at + 1,
+                false => high = at,
+            }
+            if (low > at) != up {
+                break;
+            }
+        }
+    }
+    while low < high {
+        let mid = low + (high - low) / 2;
+        match before(mid)? {
+            true => low = mid + 1,
+            false => high = mid,
         }
     }
     Ok(low)

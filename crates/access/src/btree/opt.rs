@@ -1,7 +1,7 @@
 //! Looking at a page without a latch. What is read may be torn: nothing here trusts an offset or
 //! loops without bound, and the caller compares the page's version before it believes the result.
 
-use super::key::{IntSearch, SearchKey, compare};
+use super::key::{IntSearch, SearchKey, compare, partition};
 use super::page::{self, Item, flag};
 use super::search::{End, Target};
 use crate::index::IndexRel;
@@ -125,17 +125,12 @@ pub fn lower_bound(
     key: &SearchKey,
     fast: Option<&IntSearch<'_>>,
 ) -> Result<u16> {
-    let (mut low, mut high) = (p.first(), p.count());
-    while low < high {
-        let mid = low + (high - low) / 2;
-        let order = order(index, p, key, fast, mid)?;
-        if order == Ordering::Greater || (key.after && order == Ordering::Equal) {
-            low = mid + 1;
-        } else {
-            high = mid;
-        }
-    }
-    Ok(low)
+    let (low, high) = (p.first(), p.count());
+    let guess = fast.and_then(|f| f.guess(low, high, |i| f.stored_opt(p.0, p.line(i).0)));
+    partition(low, high, guess, |i| {
+        let order = order(index, p, key, fast, i)?;
+        Ok(order == Ordering::Greater || (key.after && order == Ordering::Equal))
+    })
 }
 
 /// As [`super::key::is_beyond`].
