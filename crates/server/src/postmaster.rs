@@ -61,8 +61,15 @@ impl Serving {
         }
         let told: Vec<_> = all.iter().map(Arc::downgrade).collect();
         shared.backend.on_flush(Arc::new(move |upto| {
+            let mut beyond = None;
             for reactor in told.iter().filter_map(|r| r.upgrade()) {
-                reactor.flushed(upto);
+                if reactor.flushed(upto) {
+                    beyond = Some(reactor);
+                }
+            }
+            // One that found somebody else flushing: the next flush is its own.
+            if let Some(reactor) = beyond {
+                reactor.ring();
             }
         }));
         let told: Vec<_> = all.iter().map(Arc::downgrade).collect();

@@ -69,7 +69,9 @@ impl Wal {
                 return Err(lost());
             }
             if let Some(writer) = self.writer.try_lock() {
-                self.flush_locked(writer, lsn)?;
+                let result = self.flush_locked(writer, lsn);
+                self.pass_requests_on();
+                result?;
             } else {
                 self.flush_waiters.fetch_add(1, Ordering::SeqCst);
                 futex_wait(&self.flush_sequence, sequence, None);
@@ -88,20 +90,21 @@ impl Wal {
     }
 
     /// As [`Wal::flush_async`], but on this thread, if the last syncs were quick enough for a
-    /// thread with other work to wait for, and nobody else is at it.
+    /// thread with other work to wait for, and nobody else is at it. If somebody is, the caller
+    /// hears of the end of that flush as a listener, and comes again if it did not go far enough.
     pub fn flush_if_quick(&self, lsn: Lsn) {
         if self.sync_nanos.load(Ordering::Relaxed) > QUICK_NANOS {
             return self.flush_async(lsn);
         }
         self.requested.fetch_max(lsn.0, Ordering::SeqCst);
-        while self.requested.load(Ordering::SeqCst) > self.flushed().0 {
-            // Who has the writer looks at the request when it is done.
-            let Some(writer) = self.writer.try_lock() else { return };
-            // A failure has been dealt with: the server stops.
-            let wanted = Lsn(self.requested.load(Ordering::SeqCst));
-            if self.is_failed() || self.flush_locked(writer, wanted).is_err() {
-                return;
-            }
+        if lsn <= self.flushed() {
+            return;
+        }
+        let Some(writer) = self.writer.try_lock() else { return };
+        let wanted = Lsn(self.requested.load(Ordering::SeqCst));
+        // A failure has been dealt with: the server stops.
+        if !self.is_failed() {
+            let _ = self.flush_locked(writer, wanted);
         }
     }
 
@@ -151,7 +154,11 @@ impl Wal {
         if self.flush_waiters.load(Ordering::SeqCst) > 0 {
             futex_wake(&self.flush_sequence, u32::MAX);
         }
-        // What was asked for while the writer was taken, by those who did not wait for it.
+    }
+
+    /// After the writer was given back by somebody who does not look at it again: what was asked
+    /// for meanwhile, by those who did not wait for the writer, is for the walwriter.
+    pub(crate) fn pass_requests_on(&self) {
         if self.requested.load(Ordering::SeqCst) > self.flushed().0 {
             wake(&self.signals.flusher_sleeps);
         }

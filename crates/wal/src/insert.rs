@@ -175,6 +175,7 @@ impl Wal {
             let published = self.slots.published();
             let result = self.write_to(&mut writer, published.0);
             self.give_back(writer, result.is_err());
+            self.pass_requests_on();
             if let Err(e) = result {
                 self.fail(e);
                 self.insert_refused();

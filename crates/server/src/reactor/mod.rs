@@ -6,19 +6,21 @@
 //! as *detached*, and its connection comes back to the reactor when it is done. README.md has the
 //! protocol of that hand-over.
 
+mod doorbell;
 mod slab;
 mod spare;
 mod watch;
 
 pub use spare::Crew;
 
+use self::doorbell::Doorbell;
 use self::slab::Slab;
 use base::Lsn;
-use os::poll::{Bell, Epoll, Event, Events, Interest};
+use os::poll::{Epoll, Event, Events, Interest};
 use os::sync::Mutex;
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::RawFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -68,8 +70,7 @@ const NOBODY: u64 = u64::MAX;
 /// See the module's text.
 pub struct Reactor<P: Peer> {
     epoll: Epoll,
-    bell: Bell,
-    rung: AtomicBool,
+    bell: Doorbell,
     flushes: Arc<dyn Flushes>,
     crew: Arc<Crew<P>>,
     peers: Slab<P>,
@@ -128,12 +129,11 @@ impl<P: Peer> Owned for Reactor<P> {
 impl<P: Peer> Reactor<P> {
     /// A reactor without connections. Nobody owns it until [`Crew::assign`].
     pub fn new(flushes: Arc<dyn Flushes>, crew: Arc<Crew<P>>) -> io::Result<Arc<Reactor<P>>> {
-        let (epoll, bell) = (Epoll::new()?, Bell::new()?);
-        epoll.add(bell.as_raw_fd(), BELL, Interest::READ)?;
+        let (epoll, bell) = (Epoll::new()?, Doorbell::new()?);
+        bell.listen(&epoll, BELL)?;
         Ok(Arc::new(Reactor {
             epoll,
             bell,
-            rung: AtomicBool::new(false),
             flushes,
             crew,
             peers: Slab::new(),
@@ -163,11 +163,14 @@ impl<P: Peer> Reactor<P> {
         self.peers.len()
     }
 
-    /// Wakes the owner if something that is durable now is waited for.
-    pub fn flushed(&self, upto: Lsn) {
-        if self.least_gate.load(Ordering::SeqCst) <= upto.0 {
+    /// Wakes the owner if something that is durable now is waited for. True if not, but something
+    /// beyond is.
+    pub fn flushed(&self, upto: Lsn) -> bool {
+        let least = self.least_gate.load(Ordering::SeqCst);
+        if least <= upto.0 {
             self.ring();
         }
+        least > upto.0 && least != u64::MAX
     }
 
     /// Lets every connection look at its time limits now.
@@ -178,9 +181,7 @@ impl<P: Peer> Reactor<P> {
 
     /// Makes the owner look up.
     pub fn ring(&self) {
-        if !self.rung.swap(true, Ordering::SeqCst) {
-            self.bell.ring();
-        }
+        self.bell.ring();
     }
 
     /// Ends the owner's loop, and with it the reactor.
@@ -208,8 +209,7 @@ impl<P: Peer> Reactor<P> {
             }
             for event in events.iter() {
                 if event.token == BELL {
-                    self.rung.store(false, Ordering::SeqCst);
-                    self.bell.silence();
+                    self.bell.answer();
                 } else if !self.serve(&mut turn, event) {
                     return;
                 }
@@ -280,13 +280,11 @@ impl<P: Peer> Reactor<P> {
         let most = self.gates.lock().iter().map(|g| g.0).max();
         let Some(lsn) = most.filter(|lsn| *lsn > self.flushes.flushed()) else { return true };
         // Who would ring now rings for what is looked at right after this.
-        let rung = self.rung.swap(true, Ordering::SeqCst);
+        let rung = self.bell.muffle();
         let service = self.begin(*turn, NOBODY);
         self.flushes.flush_if_quick(lsn);
         let kept = self.end(turn, service);
-        if !rung {
-            self.rung.store(false, Ordering::SeqCst);
-        }
+        self.bell.unmuffle(rung);
         if !kept {
             self.ring();
         }
