@@ -3,7 +3,7 @@
 //! by one before it in the queue has a soft edge, which reordering the queue can remove.
 
 use super::LockTag;
-use super::table::{LockManager, Partition, Waiter};
+use super::table::{Granted, LockManager, Partition, Waiter};
 use crate::backend::{Backend, ProcId};
 use crate::manager::TxnManager;
 use base::{Error, Result, SqlState};
@@ -181,12 +181,13 @@ impl LockManager {
         let partitions = self.partitions.iter().map(|p| p.lock()).collect();
         let mut view = View { mgr: me.mgr(), locks: self, partitions };
         let Some(info) = *me.slot().waiting.lock() else { return Ok(()) };
-        match view.resolve(me.id(), Orders::new(), MOST_REVERSALS) {
+        let mut granted = Vec::new();
+        let result = match view.resolve(me.id(), Orders::new(), MOST_REVERSALS) {
             Ok(orders) => {
                 for (tag, order) in orders {
                     if let Some(lock) = view.lock(&tag) {
                         lock.queue = order.into();
-                        lock.grant_queue(me.mgr());
+                        granted.push(lock.grant_queue(me.mgr()));
                     }
                 }
                 Ok(())
@@ -199,12 +200,15 @@ impl LockManager {
                 if let Some(lock) = view.lock(&info.tag) {
                     lock.queue.retain(|w| w.proc != me.id());
                     if !matches!(info.tag, LockTag::Transaction(_)) {
-                        lock.grant_queue(me.mgr());
+                        granted.push(lock.grant_queue(me.mgr()));
                     }
                 }
                 Err(error)
             }
-        }
+        };
+        drop(view);
+        granted.into_iter().for_each(Granted::wake);
+        result
     }
 
     /// The sessions, by process number, that stand in the way of this one: `pg_blocking_pids`.

@@ -78,8 +78,11 @@ impl Lock {
         (self.queue.len(), me.mode.conflicts() & before == 0)
     }
 
-    /// Grants the waiters, from the front, that neither holders nor those before them block.
-    pub(super) fn grant_queue(&mut self, mgr: &TxnManager) {
+    /// Grants the waiters, from the front, that neither holders nor those before them block. They
+    /// are to be woken when the table is free again: they need it.
+    #[must_use]
+    pub(super) fn grant_queue(&mut self, mgr: &TxnManager) -> Granted {
+        let mut granted = Granted::default();
         let mut before = 0;
         let mut at = 0;
         while let Some(waiter) = self.queue.get(at).copied() {
@@ -87,12 +90,13 @@ impl Lock {
             if waiter.mode.conflicts() & (others | before) == 0 {
                 self.queue.remove(at);
                 self.grant(waiter.proc, waiter.mode.bit());
-                wake(mgr, waiter.proc);
+                granted.add(mgr, waiter.proc);
             } else {
                 before |= waiter.mode.bit();
                 at += 1;
             }
         }
+        granted
     }
 }
 
@@ -101,10 +105,24 @@ const WAITING: u32 = 1;
 const GRANTED: u32 = 2;
 const STATE: u32 = 3;
 
-fn wake(mgr: &TxnManager, proc: ProcId) {
-    let interrupts = mgr.slots.get(proc).interrupts.lock().clone();
-    set_state(&interrupts, GRANTED);
-    futex_wake(&interrupts.word, u32::MAX);
+/// Sessions whose wait is over, though they sleep yet.
+#[derive(Default)]
+pub(super) struct Granted(SmallVec<[Arc<Interrupts>; 4]>);
+
+impl Granted {
+    /// This session's wait is over. Called with the partition locked.
+    fn add(&mut self, mgr: &TxnManager, proc: ProcId) {
+        let interrupts = mgr.slots.get(proc).interrupts.lock().clone();
+        set_state(&interrupts, GRANTED);
+        self.0.push(interrupts);
+    }
+
+    /// Wakes them. Called with no partition locked.
+    pub(super) fn wake(self) {
+        for interrupts in self.0 {
+            futex_wake(&interrupts.word, u32::MAX);
+        }
+    }
 }
 
 fn set_state(interrupts: &Interrupts, state: u32) {
@@ -304,6 +322,7 @@ impl LockManager {
 
     /// Takes the session's request out of the queue. False if it has been granted.
     fn leave_queue(&self, me: &Backend, tag: LockTag, mode: LockMode) -> bool {
+        let mut granted = Granted::default();
         let mut partition = self.partition(&tag).lock();
         if me.interrupts().word.load(Ordering::SeqCst) & STATE == GRANTED {
             return false;
@@ -312,16 +331,19 @@ impl LockManager {
             lock.queue.retain(|w| *w != Waiter { proc: me.id(), mode });
             // It may have been the only thing in somebody's way.
             if !matches!(tag, LockTag::Transaction(_)) {
-                lock.grant_queue(me.mgr());
+                granted = lock.grant_queue(me.mgr());
             }
             if lock.is_unused() {
                 partition.remove(&tag);
             }
         }
+        drop(partition);
+        granted.wake();
         true
     }
 
     fn release_shared(&self, me: &Backend, tag: LockTag, mode: LockMode) {
+        let mut granted = Granted::default();
         let mut partition = self.partition(&tag).lock();
         if let Some(lock) = partition.get_mut(&tag) {
             if let Some(at) = lock.holders.iter().position(|h| h.0 == me.id()) {
@@ -331,13 +353,14 @@ impl LockManager {
                 }
             }
             if !lock.queue.is_empty() {
-                lock.grant_queue(me.mgr());
+                granted = lock.grant_queue(me.mgr());
             }
             if lock.is_unused() {
                 partition.remove(&tag);
             }
         }
         drop(partition);
+        granted.wake();
         self.forget_strong(tag, mode);
     }
 
@@ -442,11 +465,12 @@ impl LockManager {
     /// Wakes all who wait for the end of this transaction; its state is settled.
     pub(crate) fn xid_is_over(&self, mgr: &Arc<TxnManager>, xid: Xid) {
         let tag = LockTag::Transaction(xid);
+        let mut granted = Granted::default();
         let mut partition = self.partition(&tag).lock();
         if let Some(lock) = partition.remove(&tag) {
-            for waiter in lock.queue {
-                wake(mgr, waiter.proc);
-            }
+            lock.queue.iter().for_each(|waiter| granted.add(mgr, waiter.proc));
         }
+        drop(partition);
+        granted.wake();
     }
 }
