@@ -37,6 +37,6 @@ pub use redo::{RedoBlock, STORAGE_CREATE, STORAGE_TRUNCATE, StorageRedo, XlogRed
 pub use relation::{MAX_BLOCKS, Persistence, RelFiles};
 pub use replace::{Ring, Strategy};
 pub use segment::SEGMENT_BLOCKS;
-pub use stream::ReadStream;
+pub use stream::{ReadStream, Upcoming};
 pub use usage::{BufferUsage, count_temp};
 pub use write::CheckpointCounts;

@@ -36,6 +36,28 @@ pub struct ReadStream {
     done: Vec<Completion>,
 }
 
+/// Where a stream's next page lies in memory, to have parts of it fetched into the cache. It may
+/// be another page by then: a wrong guess costs a cache line.
+#[derive(Clone, Copy)]
+pub struct Upcoming(*const u8);
+
+impl Upcoming {
+    /// No page.
+    pub const NONE: Upcoming = Upcoming(std::ptr::null());
+
+    /// Has the cache line at this offset of the page fetched.
+    #[inline(always)]
+    pub fn prefetch(self, at: usize) {
+        os::memory::prefetch(self.0.wrapping_add(at));
+    }
+
+    /// Has the cache lines at the page's beginning fetched.
+    #[inline]
+    pub fn prefetch_head(self, bytes: usize) {
+        (0..bytes).step_by(64).for_each(|at| self.prefetch(at));
+    }
+}
+
 struct Ahead {
     block: u32,
     /// The request that reads it, the page within the request, and the map entry before.
@@ -85,6 +107,18 @@ impl ReadStream {
         }
     }
 
+    /// The page after the one given out last, if it is in memory.
+    pub fn upcoming(&self) -> Upcoming {
+        let none = Upcoming::NONE;
+        let Some(Ahead { block, read: None }) = self.ahead.front() else { return none };
+        let entry = self.rel.fork(self.fork).map.get(*block);
+        if entry & ABSENT != 0 {
+            return none;
+        }
+        let frame = self.rel.pool().frames().get(entry as usize);
+        frame.map_or(none, |f| Upcoming(f.page_ptr().cast_const().cast()))
+    }
+
     /// The next page, pinned; `None` at the end.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Pin>> {
@@ -119,12 +153,14 @@ impl ReadStream {
 
     /// Takes blocks from the iterator and asks for those that are not in memory.
     fn look_ahead(&mut self) {
-        if self.exhausted || self.ahead.len() * 2 > self.distance {
+        // One more than is given out, so that there is an upcoming page.
+        let distance = self.distance.max(2);
+        if self.exhausted || self.ahead.len() * 2 > distance {
             return;
         }
         let reading = self.distance > 1;
         let mut run: Option<Run> = None;
-        while self.ahead.len() < self.distance.max(1) {
+        while self.ahead.len() < distance {
             let Some(BlockNo(block)) = self.blocks.next() else {
                 self.exhausted = true;
                 break;

@@ -18,3 +18,16 @@ pub fn resident_bytes() -> u64 {
     let pages = text.split_whitespace().nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
     pages * 4096
 }
+
+/// Has the cache line of this address fetched, if it is one that can be read. A hint: it never
+/// fails and waits for nothing.
+#[inline(always)]
+pub fn prefetch(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch of an address that cannot be read does nothing.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}

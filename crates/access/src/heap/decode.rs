@@ -6,6 +6,8 @@
 
 use super::page::{self, Bytes, Tuple};
 use base::{Result, err};
+use buffer::Upcoming;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use types::tuple::{Detoast, VarlenaKind, deform_into, detoast, varlena_size};
 use types::{Batch, Column, ColumnBuilder, ColumnData, PhysType, TupleDesc};
@@ -48,6 +50,9 @@ pub struct Decoder {
     /// Some needed column may be stored out of line.
     varlena: bool,
 }
+
+/// So many rows of a page are noted on the stack.
+const FEW_ROWS: usize = 64;
 
 /// Where a row's data lies in its page.
 type RowAt = (u32, u32);
@@ -121,8 +126,17 @@ impl Decoder {
     }
 
     /// True if the quick way can read a tuple with nulls: nothing needed, nor before it, is one.
+    #[inline]
+    fn nulls_are_behind(&self, page: &Bytes, off: u16, bits: u8) -> bool {
+        if self.natts <= 8 {
+            let needed = (0xFFu16 >> (8 - self.natts)) as u8;
+            return bits & needed == needed;
+        }
+        self.many_are_there(page, off)
+    }
+
     #[cold]
-    fn nulls_are_behind(&self, page: &Bytes, off: u16) -> bool {
+    fn many_are_there(&self, page: &Bytes, off: u16) -> bool {
         let Some(bits) = page::tuple(page, off).and_then(Tuple::bitmap) else { return false };
         let full = self.natts / 8;
         let rest = self.natts % 8;
@@ -132,36 +146,36 @@ impl Decoder {
             && (rest == 0 || bits.get(full).is_some_and(|b| b & rest_mask == rest_mask))
     }
 
-    /// Appends the needed columns of the tuples at `offsets`, which must be normal ones.
+    /// Appends the needed columns of the tuples at `offsets`, which must be normal ones. Tuples
+    /// that lie at the same places of the upcoming page are fetched into the cache meanwhile.
     pub fn page(
         &self,
         page: &Bytes,
         offsets: &[u16],
         builders: &mut [ColumnBuilder],
         fetcher: &dyn Detoast,
+        upcoming: Upcoming,
     ) -> Result<()> {
         if self.needed.is_empty() {
             return Ok(());
         }
-        let mut rows: [RowAt; page::MAX_TUPLES] = [(0, 0); page::MAX_TUPLES];
-        let mut n = 0;
+        let mut rows: SmallVec<[RowAt; FEW_ROWS]> = SmallVec::with_capacity(offsets.len());
         for &off in offsets.iter().take(page::MAX_TUPLES) {
             let o = page::outline(page, off).ok_or_else(broken)?;
             let plain = (o.natts as usize) >= self.natts && o.size as usize >= self.fixed_end;
             let nulls = o.mask & page::HAS_NULL != 0;
-            if !plain || (nulls && !self.nulls_are_behind(page, off)) {
+            if !plain || (nulls && !self.nulls_are_behind(page, off, o.bits)) {
                 return self.slowly(page, offsets, builders, fetcher);
             }
-            rows[n] = (o.start, o.size);
-            n += 1;
+            upcoming.prefetch(o.start as usize);
+            rows.push((o.start, o.size));
         }
-        let rows = &rows[..n];
         for f in &self.fixed {
             // `fixed_end` was compared with each row's size above.
-            read_fixed(page, rows, *f, &mut builders[f.builder as usize]);
+            read_fixed(page, &rows, *f, &mut builders[f.builder as usize]);
         }
         if !self.walk.is_empty() {
-            for &(start, size) in rows {
+            for &(start, size) in &rows {
                 let data = &page[start as usize..(start + size) as usize];
                 self.walk(data, builders, fetcher)?;
             }

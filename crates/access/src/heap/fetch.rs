@@ -10,7 +10,7 @@ use super::vm;
 use crate::ExecTxn;
 use crate::index::{AllVisible, RowProbe, RowState};
 use base::{BlockNo, Fork, Lsn, Result, Tid, Xid};
-use buffer::PageRef;
+use buffer::{PageRef, Upcoming};
 use std::collections::HashSet;
 use std::sync::Arc;
 use txn::Sees;
@@ -151,7 +151,7 @@ impl HeapRel {
         let read = |latched: PageRef<'static>, off: u16| {
             let Some(t) = page::tuple(&latched, off) else { return Ok(()) };
             if !decoder.may_fetch(t) {
-                return decoder.page(&latched, &[off], builders, &NoDetoast);
+                return decoder.page(&latched, &[off], builders, &NoDetoast, Upcoming::NONE);
             }
             let copy = t.bytes().to_vec();
             drop(latched);

@@ -384,6 +384,12 @@ pub fn tuple(page: &Bytes, off: u16) -> Option<Tuple<'_>> {
     }
 }
 
+/// True if these flags say that everybody sees the tuple: it is frozen, and nobody deletes it.
+#[inline]
+pub fn is_settled(mask: u16) -> bool {
+    mask & XMIN_FROZEN == XMIN_FROZEN && mask & (XMAX_INVALID | XMAX_LOCK_ONLY) != 0
+}
+
 /// Where a tuple's values are, and what a quick reader must know of it.
 #[derive(Clone, Copy)]
 pub struct Outline {
@@ -395,6 +401,8 @@ pub struct Outline {
     pub natts: u16,
     /// The first flag word.
     pub mask: u16,
+    /// The first byte of the bitmap of values that are there, if there is one.
+    pub bits: u8,
 }
 
 /// The outline of the normal tuple at line pointer `off`. As [`tuple`], with fewer steps.
@@ -407,11 +415,12 @@ pub fn outline(page: &Bytes, off: u16) -> Option<Outline> {
     let head = u64::from_le_bytes(*page.get(at + T_OFFSET..)?.first_chunk()?);
     let hoff = (head >> 48) as u8 as usize;
     let sound = (w >> 15) & 3 == 1 && hoff >= MIN_HOFF && hoff <= len && at + len <= PAGE_SIZE;
-    sound.then_some(Outline {
+    sound.then(|| Outline {
         start: (at + hoff) as u32,
         size: (len - hoff) as u32,
         natts: (head >> 16) as u16 & NATTS_MASK,
         mask: (head >> 32) as u16,
+        bits: (head >> 56) as u8,
     })
 }
 

@@ -336,15 +336,17 @@ impl HeapScan {
         if self.decoder.needed().is_empty() {
             return Ok(());
         }
+        let upcoming = self.stream.upcoming();
+        upcoming.prefetch_head(page::HEADER_SIZE + offsets.len() * page::LINE_SIZE);
         let far = |off: &u16| page::tuple(bytes, *off).is_some_and(|t| self.decoder.may_fetch(t));
         if self.decoder.has_varlena() && offsets.iter().any(far) {
             // Values stored apart are fetched without the latch, from a copy of the page.
             let copy: Box<Bytes> = Box::new(*bytes);
             drop(latched);
             let fetcher = self.rel.fetcher();
-            return self.decoder.page(&copy, offsets, &mut self.builders, &fetcher);
+            return self.decoder.page(&copy, offsets, &mut self.builders, &fetcher, upcoming);
         }
-        self.decoder.page(bytes, offsets, &mut self.builders, &types::NoDetoast)
+        self.decoder.page(bytes, offsets, &mut self.builders, &types::NoDetoast, upcoming)
     }
 }
 
@@ -362,6 +364,11 @@ pub fn visible_offsets(
         return Ok(());
     }
     for off in 1..=n {
+        // Most rows were there for all before this page changed last.
+        if page::outline(bytes, off).is_some_and(|o| page::is_settled(o.mask)) {
+            offsets.push(off);
+            continue;
+        }
         let Some(t) = page::tuple(bytes, off) else { continue };
         let mut hint = 0;
         if viewer.sees_tuple(t, facts, &mut hint)? {
