@@ -49,7 +49,8 @@ pub enum Outcome {
 /// How an update is to be made.
 #[derive(Clone, Copy)]
 pub struct UpdateOptions<'a> {
-    /// Columns whose values are the old version's: what is stored apart is not stored again.
+    /// Columns whose values are the old version's: what is stored apart is not stored again, and
+    /// they are not compared.
     pub unchanged: Option<&'a AttrSet>,
     /// What to do if somebody is at the row.
     pub wait: Wait,
@@ -97,6 +98,7 @@ struct Update<'a, 'x> {
     xid: Xid,
     tid: Tid,
     row: Vec<u8>,
+    unchanged: Option<&'a AttrSet>,
     differs: Differences,
 }
 
@@ -127,7 +129,14 @@ impl HeapRel {
         }
         let kept: Vec<Vec<u8>> = raw.iter().flatten().cloned().collect();
         let row = self.form(x, values, raw)?;
-        let mut update = Update { x, xid, tid, row, differs: Differences::default() };
+        let mut update = Update {
+            x,
+            xid,
+            tid,
+            row,
+            unchanged: options.unchanged,
+            differs: Differences::default(),
+        };
         let (outcome, old_pointers) = self.update_latched(&mut update, &pin, options.wait)?;
         if matches!(outcome, Outcome::Done(..)) {
             self.delete_toasted(x, &old_pointers, &kept)?;
@@ -191,9 +200,16 @@ impl HeapRel {
     }
 
     /// Compares what indexes and keys use, value by value, as bytes.
-    fn differences(&self, old: Tuple<'_>, row: &[u8]) -> Result<Differences> {
+    fn differences(
+        &self,
+        old: Tuple<'_>,
+        row: &[u8],
+        unchanged: Option<&AttrSet>,
+    ) -> Result<Differences> {
         let about = &self.about;
-        if about.indexed.is_empty() && about.summarized.is_empty() && about.keys.is_empty() {
+        let same =
+            |set: &AttrSet| unchanged.map_or(set.is_empty(), |unchanged| set.is_subset(unchanged));
+        if same(&about.indexed) && same(&about.summarized) && same(&about.keys) {
             return Ok(Differences::default());
         }
         let new = tuple_of(row)?;
@@ -292,7 +308,7 @@ impl HeapRel {
         }
         let Some((mut page, elsewhere)) = page else { return Ok(Attempt::Again) };
         let Some(old) = page::tuple(&page, u.tid.offset) else { return Ok(Attempt::Again) };
-        u.differs = self.differences(old, &u.row)?;
+        u.differs = self.differences(old, &u.row, u.unchanged)?;
         if u.differs.keys && mode != RowStrength::Update {
             return Ok(Attempt::Stronger);
         }

@@ -39,7 +39,17 @@ impl AttrSet {
 
     /// The columns in it, ascending.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.0.len() * 64).filter(|&i| self.contains(i))
+        self.0.iter().enumerate().flat_map(|(at, &word)| {
+            let left = |w: &u64| Some(w & (w - 1)).filter(|w| *w != 0);
+            let words = std::iter::successors(Some(word).filter(|w| *w != 0), left);
+            words.map(move |w| at * 64 + w.trailing_zeros() as usize)
+        })
+    }
+
+    /// True if all columns in it are in the other set too.
+    pub fn is_subset(&self, of: &AttrSet) -> bool {
+        let others = of.0.iter().copied().chain(std::iter::repeat(0));
+        self.0.iter().zip(others).all(|(own, other)| own & !other == 0)
     }
 }
 
