@@ -40,7 +40,7 @@ impl Session {
     /// Parse.
     pub fn parse(&mut self, name: &str, text: &str, types: &[Oid]) -> Result<()> {
         self.statement_micros = os::clock::now_micros();
-        self.show_state(Some(text));
+        self.show_state(Some(text), self.statement_micros);
         let shared: Arc<str> = Arc::from(text);
         self.extended(Some(shared.clone()), |s| s.parse_message(name, shared, types))
     }
@@ -210,7 +210,7 @@ impl Session {
     pub fn execute(&mut self, name: &str, max_rows: u64, sink: &mut dyn Sink) -> Result<()> {
         let text = self.portals.get(name).map(|p| p.prepared.text.clone());
         self.statement_micros = os::clock::now_micros();
-        self.show_state(Some(text.as_deref().unwrap_or("")));
+        self.show_state(Some(text.as_deref().unwrap_or("")), self.statement_micros);
         self.start_statement_clock();
         let result = self.extended(text, |s| s.execute_message(name, max_rows, sink));
         self.interrupts().end_statement();
@@ -274,7 +274,7 @@ impl Session {
         }
         self.tell(sink);
         self.deliver(sink);
-        self.show_state(None);
+        self.show_state(None, os::clock::now_micros());
         result.map(|()| self.status())
     }
 }

@@ -245,9 +245,8 @@ impl Session {
         }
     }
 
-    /// What others see of the session from now on.
-    pub(crate) fn show_state(&self, query: Option<&str>) {
-        let now = os::clock::now_micros();
+    /// What others see of the session from now on, in microseconds since 1970.
+    pub(crate) fn show_state(&self, query: Option<&str>, now: i64) {
         let state = match (query.is_some(), self.status()) {
             (true, _) => SessionState::Active,
             (false, TransactionStatus::Idle) => SessionState::Idle,

@@ -98,7 +98,9 @@ impl SessionCore {
     /// Locks a relation until the end of the transaction.
     pub(crate) fn lock_relation(&self, relation: Oid, mode: u8) -> Result<()> {
         let txn = self.txn()?;
-        let shared = catalog::builtin::relations().get(&relation).is_some_and(|r| r.shared);
+        let builtin = relation < Oid::FIRST_NORMAL;
+        let shared =
+            builtin && catalog::builtin::relations().get(&relation).is_some_and(|r| r.shared);
         let db = if shared { Oid::INVALID } else { self.state.oid };
         let mode = lock_mode(mode);
         txn.lock(LockTag::Relation { db, rel: relation }, mode)?;

@@ -17,7 +17,7 @@ impl Session {
     pub fn simple_query(&mut self, text: &str, sink: &mut dyn Sink) -> Result<()> {
         self.skipping = false;
         self.statement_micros = os::clock::now_micros();
-        self.show_state(Some(text));
+        self.show_state(Some(text), self.statement_micros);
         self.start_statement_clock();
         let result = self.run_string(text, sink);
         self.interrupts().end_statement();
@@ -27,7 +27,7 @@ impl Session {
         });
         self.tell(sink);
         self.deliver(sink);
-        self.show_state(None);
+        self.show_state(None, os::clock::now_micros());
         result
     }
 
