@@ -1,6 +1,7 @@
 //! The sessions of a server and what they are doing: `pg_stat_activity`, cancel requests.
 
 use base::Oid;
+use base::memory::Account;
 use os::sync::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -66,6 +67,7 @@ pub struct SessionInfo {
 struct Entry {
     info: Mutex<SessionInfo>,
     interrupts: Arc<Interrupts>,
+    memory: Arc<Account>,
     cancel_key: Vec<u8>,
 }
 
@@ -102,11 +104,16 @@ impl Activity {
     }
 
     /// Enters a session.
-    pub fn enter(&self, info: SessionInfo, interrupts: Arc<Interrupts>) -> Place {
+    pub fn enter(
+        &self,
+        info: SessionInfo,
+        interrupts: Arc<Interrupts>,
+        memory: Arc<Account>,
+    ) -> Place {
         let pid = info.pid;
         let mut cancel_key = vec![0; 32];
         os::random::fill(&mut cancel_key);
-        let entry = Arc::new(Entry { info: Mutex::new(info), interrupts, cancel_key });
+        let entry = Arc::new(Entry { info: Mutex::new(info), interrupts, memory, cancel_key });
         self.inner.sessions.lock().insert(pid, entry.clone());
         Place { activity: self.inner.clone(), entry, pid }
     }
@@ -158,6 +165,22 @@ impl Activity {
             entry.interrupts.terminate();
         }
         found.is_some()
+    }
+
+    /// Asks all sessions that run a statement how much memory they hold; the answers come with
+    /// their next look at their interrupts.
+    pub(crate) fn ask_memory(&self) {
+        for entry in self.inner.sessions.lock().values() {
+            entry.interrupts.ask_memory();
+        }
+    }
+
+    /// The session that holds the most memory, as far as they have answered.
+    pub(crate) fn largest(&self) -> Option<(usize, Arc<Interrupts>)> {
+        let sessions = self.inner.sessions.lock();
+        let size = |e: &Arc<Entry>| e.memory.used().max(e.interrupts.memory());
+        let largest = sessions.values().max_by_key(|e| size(e))?;
+        Some((size(largest), largest.interrupts.clone()))
     }
 
     /// Ends all sessions.

@@ -36,4 +36,4 @@ pub use instrument::{Detail, Instrumentation, NodeStats};
 pub use point::{PointQuery, PointSpace};
 pub use row_exprs::RowExprs;
 pub use run::{ExecCtx, ExecSettings};
-pub use spill::TempSpace;
+pub use spill::{TempSpace, TempTold};

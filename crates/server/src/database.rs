@@ -20,6 +20,7 @@ pub fn open(
     log: &Arc<Log>,
 ) -> Result<Arc<dyn Backend>> {
     let database = Database::open(disk.clone(), data, defaults)?;
+    database.watch_memory()?;
     let log = Arc::clone(log);
     database.set_logger(Arc::new(move |e| log.error(&Default::default(), e, None)));
     Ok(Arc::new(Engine { database }))

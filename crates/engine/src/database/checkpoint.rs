@@ -136,6 +136,16 @@ impl Database {
         Ok(())
     }
 
+    /// Begins to watch how much memory the process holds. Not for simulated servers, of which
+    /// there are many in one process.
+    pub fn watch_memory(self: &Arc<Database>) -> Result<()> {
+        let own = Arc::downgrade(self);
+        let watch = move || super::memory::watch(&own);
+        let thread = os::thread::spawn("memory", watch).map_err(thread_error)?;
+        self.checkpoints.state.lock().threads.push(thread);
+        Ok(())
+    }
+
     /// Stops them and waits for their end.
     pub(super) fn stop_background(&self) {
         let threads = {

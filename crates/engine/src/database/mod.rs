@@ -5,6 +5,7 @@ mod checkpoint;
 mod create;
 mod files;
 pub(crate) mod folders;
+mod memory;
 mod oids;
 mod redo;
 
@@ -57,6 +58,8 @@ pub struct Database {
     pub(crate) changes: crate::autovacuum::AllChanges,
     pub(crate) doors: folders::Doors,
     pub(crate) exports: crate::session::Exports,
+    /// What all sessions hold in memory.
+    pub(crate) memory: Arc<base::memory::Account>,
     /// Held while `postgresql.auto.conf` is written.
     pub(crate) auto_conf: Mutex<()>,
     configuration: AtomicU64,
@@ -141,6 +144,7 @@ impl Database {
             changes: Default::default(),
             doors: Default::default(),
             exports: Default::default(),
+            memory: base::memory::Account::root(0),
             auto_conf: Mutex::new(()),
             configuration: AtomicU64::new(0),
             reloader: RwLock::new(None),
@@ -149,6 +153,7 @@ impl Database {
             start_micros: os::clock::now_micros(),
         });
         database.recover(clean)?;
+        database.empty_temp_folder()?;
         database.start_background()?;
         Ok(database)
     }

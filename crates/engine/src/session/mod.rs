@@ -97,7 +97,7 @@ impl Session {
             state_change: os::clock::now_micros(),
             ..SessionInfo::default()
         };
-        let place = database.activity().enter(info, interrupts);
+        let place = database.activity().enter(info, interrupts, core.memory.clone());
         let mut session = Session {
             core,
             place,

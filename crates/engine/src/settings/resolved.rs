@@ -69,6 +69,9 @@ impl Resolved {
     /// Looks the settings up; `before` is what was in force until now.
     pub(super) fn new(s: &SessionSettings, before: Option<&Resolved>) -> Resolved {
         let timeout = s.i64("statement_timeout");
+        if let Some(temp) = &s.temp {
+            temp.set_limit_kb(s.i64("temp_file_limit"));
+        }
         let mut new = Resolved {
             version: s.version(),
             plan_version: s.version(),
@@ -78,7 +81,7 @@ impl Resolved {
             exec: ExecSettings {
                 work_mem: (s.i64("work_mem") as usize) << 10,
                 hash_mem_multiplier: s.f64("hash_mem_multiplier"),
-                ..ExecSettings::default()
+                temp: s.temp.clone(),
             },
             plan_cache_mode: match s.str("plan_cache_mode") {
                 "force_custom_plan" => PlanCacheMode::ForceCustom,
