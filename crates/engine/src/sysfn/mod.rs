@@ -11,6 +11,7 @@ mod function;
 mod index;
 mod names;
 mod object;
+mod partition;
 mod privilege;
 mod session;
 mod settings;

@@ -23,9 +23,18 @@ pub(super) fn rows(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
         "pg_prepared_statement" => Ok(prepared(s)),
         "pg_partition_tree" => partition_tree(s, args),
         "pg_partition_ancestors" => ancestors(s, args),
+        "pg_available_extensions" => Ok(vec![vec![text("plpgsql"), text("1.0"), text(PLPGSQL)]]),
+        "pg_available_extension_versions" => Ok(vec![vec![
+            text("plpgsql"),
+            text("1.0"),
+            Datum::Bool(true),
+            Datum::Bool(true),
+            Datum::Bool(false),
+            text("pg_catalog"),
+            Datum::Null,
+            text(PLPGSQL),
+        ]]),
         "pg_prepared_xact"
-        | "pg_available_extensions"
-        | "pg_available_extension_versions"
         | "pg_listening_channels"
         | "pg_show_all_file_settings"
         | "pg_hba_file_rules"
@@ -46,6 +55,8 @@ pub(super) fn rows(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
         _ => return None,
     })
 }
+
+const PLPGSQL: &str = "PL/pgSQL procedural language";
 
 fn text(t: &str) -> Datum {
     Datum::text(t)
@@ -218,7 +229,9 @@ fn partition_tree(s: &dyn SysSession, args: &Args) -> Result<Rows> {
     let mut todo = vec![(root, Oid::INVALID, 0)];
     while let Some((oid, parent, level)) = todo.pop() {
         let Some(rel) = s.view().find_relation(oid)? else { continue };
-        if !rel.is_partition && rel.partition_key.is_none() {
+        let partitioned =
+            matches!(rel.kind, catalog::RelKind::Partitioned | catalog::RelKind::PartitionedIndex);
+        if !rel.is_partition && !partitioned {
             continue;
         }
         let parent = if level == 0 && rel.is_partition {
@@ -227,12 +240,7 @@ fn partition_tree(s: &dyn SysSession, args: &Args) -> Result<Rows> {
             parent
         };
         let parent = if parent.is_valid() { Datum::U32(parent.0) } else { Datum::Null };
-        out.push(vec![
-            Datum::U32(oid.0),
-            parent,
-            Datum::Bool(rel.partition_key.is_none()),
-            Datum::I32(level),
-        ]);
+        out.push(vec![Datum::U32(oid.0), parent, Datum::Bool(!partitioned), Datum::I32(level)]);
         for child in s.view().children(oid)?.into_iter().rev() {
             todo.push((child, oid, level + 1));
         }

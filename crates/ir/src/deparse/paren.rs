@@ -82,7 +82,9 @@ fn delimits(parent: &Expr) -> bool {
     match parent {
         Expr::Func(f) => f.form == CoercionForm::ExplicitCall,
         Expr::Op(o) => o.kind == OpKind::NullIf,
-        Expr::Subscript(_)
+        // AND, OR and NOT bind less than anything that asks here.
+        Expr::Bool { .. }
+        | Expr::Subscript(_)
         | Expr::Array(_)
         | Expr::Row(_)
         | Expr::Coalesce { .. }
