@@ -1,5 +1,6 @@
 //! The sessions of a server and what they are doing: `pg_stat_activity`, cancel requests.
 
+use crate::log::LogWho;
 use base::Oid;
 use base::memory::Account;
 use os::sync::Mutex;
@@ -68,6 +69,7 @@ struct Entry {
     info: Mutex<SessionInfo>,
     interrupts: Arc<Interrupts>,
     memory: Arc<Account>,
+    who: Option<Arc<LogWho>>,
     cancel_key: Vec<u8>,
 }
 
@@ -109,11 +111,12 @@ impl Activity {
         info: SessionInfo,
         interrupts: Arc<Interrupts>,
         memory: Arc<Account>,
+        who: Option<Arc<LogWho>>,
     ) -> Place {
         let pid = info.pid;
         let mut cancel_key = vec![0; 32];
         os::random::fill(&mut cancel_key);
-        let entry = Arc::new(Entry { info: Mutex::new(info), interrupts, memory, cancel_key });
+        let entry = Arc::new(Entry { info: Mutex::new(info), interrupts, memory, who, cancel_key });
         self.inner.sessions.lock().insert(pid, entry.clone());
         Place { activity: self.inner.clone(), entry, pid }
     }
@@ -121,6 +124,11 @@ impl Activity {
     /// All sessions as they are now.
     pub fn sessions(&self) -> Vec<SessionInfo> {
         self.inner.sessions.lock().values().map(|e| e.info.lock().clone()).collect()
+    }
+
+    /// One session as it is now, and how the log knows it.
+    pub(crate) fn session(&self, pid: i32) -> Option<(SessionInfo, Option<Arc<LogWho>>)> {
+        self.find(pid).map(|e| (e.info.lock().clone(), e.who.clone()))
     }
 
     /// How many there are.
@@ -200,6 +208,12 @@ impl Place {
     /// The secret that a cancel request has to bring.
     pub fn cancel_key(&self) -> &[u8] {
         &self.entry.cancel_key
+    }
+
+    /// The statement that is being run.
+    pub fn running(&self) -> Option<String> {
+        let info = self.entry.info.lock();
+        (info.state == SessionState::Active).then(|| info.query.clone())
     }
 
     /// Changes what others see.

@@ -164,7 +164,7 @@ pub(crate) fn launcher(database: &Weak<Database>) {
         }
         for (db, tables) in by_database {
             if let Err(e) = work(&database, db, &tables) {
-                database.log(&e.context("automatic vacuum"));
+                database.log_as("autovacuum worker", &e.context("automatic vacuum"));
             }
             if database.nap(Duration::ZERO) {
                 return;
@@ -184,7 +184,10 @@ fn work(database: &Arc<Database>, db: Oid, tables: &[(Oid, Changes)]) -> Result<
             let _ = session.rollback_all();
             session.interrupts().check()?;
             if e.code() != base::SqlState::LOCK_NOT_AVAILABLE {
-                database.log(&e.context(format!("automatic vacuum of table {table}")));
+                database.log_as(
+                    "autovacuum worker",
+                    &e.context(format!("automatic vacuum of table {table}")),
+                );
             }
         }
     }
@@ -212,14 +215,17 @@ fn one_table(session: &mut Session, table: Oid, counts: Changes) -> Result<()> {
     let told = |what: &str, started: u64| {
         let micros = (os::clock::monotonic_nanos() - started) / 1000;
         if least >= 0 && micros / 1000 >= least as u64 {
-            database.log(&Error::with_severity(
-                base::Severity::Log,
-                base::SqlState::SUCCESSFUL_COMPLETION,
-                format!(
-                    "automatic {what} of table \"{name}\"\nsystem usage: elapsed: {:.2} s",
-                    micros as f64 / 1e6
+            database.log_as(
+                "autovacuum worker",
+                &Error::with_severity(
+                    base::Severity::Log,
+                    base::SqlState::SUCCESSFUL_COMPLETION,
+                    format!(
+                        "automatic {what} of table \"{name}\"\nsystem usage: elapsed: {:.2} s",
+                        micros as f64 / 1e6
+                    ),
                 ),
-            ));
+            );
         }
     };
     if need.vacuum {

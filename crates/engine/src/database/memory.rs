@@ -7,8 +7,9 @@
 //! (an array, a document) is found as well.
 
 use super::Database;
+use crate::log::{LogLine, message, tag_of};
 use crate::settings::Defaults;
-use base::{Error, Result, Severity, SqlState};
+use base::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -61,14 +62,55 @@ impl Database {
         executor::TempSpace::telling(self.disk.clone(), folder, pid as u64, Some(told))
     }
 
+    /// Writes a line of a session, from outside of it: with its statement.
+    pub(crate) fn log_of_session(&self, pid: i32, e: &Error) {
+        let Some((info, who)) = self.activity.session(pid) else { return self.log(e) };
+        let line = LogLine {
+            who: who.as_deref(),
+            statement: (!info.query.is_empty()).then_some(info.query.as_str()),
+            tag: &tag_of(&info.query),
+            application: &info.application_name,
+            ..LogLine::of_server(e)
+        };
+        self.write_log(&line);
+    }
+
+    /// `log_lock_waits`
+    pub(super) fn watch_locks(self: &Arc<Database>) {
+        let weak = Arc::downgrade(self);
+        self.storage.txn.locks().set_watcher(Arc::new(move |wait| {
+            if let Some(database) = weak.upgrade() {
+                database.log_wait(wait);
+            }
+        }));
+    }
+
+    fn log_wait(&self, wait: &txn::LongWait) {
+        if !self.defaults().get("log_lock_waits").is_some_and(|v| v.as_bool()) {
+            return;
+        }
+        let what = if wait.acquired { "acquired" } else { "still waiting for" };
+        let (ms, us) = (wait.micros / 1000, wait.micros % 1000);
+        let (pid, mode, tag) = (wait.pid, wait.mode.name(), wait.tag);
+        let text = format!("process {pid} {what} {mode} on {tag} after {ms}.{us:03} ms");
+        let mut e = message(text);
+        if !wait.acquired {
+            let list =
+                |pids: &[i32]| pids.iter().map(i32::to_string).collect::<Vec<_>>().join(", ");
+            let processes = if wait.holders.len() == 1 { "Process" } else { "Processes" };
+            let (holders, queue) = (list(&wait.holders), list(&wait.queue));
+            e = e.detail(format!("{processes} holding the lock: {holders}. Wait queue: {queue}."));
+        }
+        self.log_of_session(pid, &e);
+    }
+
     /// `log_temp_files`
     fn temp_file_gone(&self, pid: i32, path: &Path, bytes: u64) {
-        let _ = pid;
         let least = self.defaults().get("log_temp_files").map_or(-1, |v| v.as_i64());
         if least >= 0 && bytes >= (least as u64) << 10 {
             let name = path.strip_prefix(&self.dir).unwrap_or(path).display();
-            let text = format!("temporary file: path \"{name}\", size {bytes}");
-            self.log(&Error::with_severity(Severity::Log, SqlState::SUCCESSFUL_COMPLETION, text));
+            let e = message(format!("temporary file: path \"{name}\", size {bytes}"));
+            self.log_of_session(pid, &e);
         }
     }
 }

@@ -66,6 +66,8 @@ pub struct SessionCore {
     pub source: Arc<CachedSource>,
     /// Settings.
     pub settings: Mutex<SessionSettings>,
+    /// Whose lines in the log are the session's.
+    pub who: Option<Arc<crate::log::LogWho>>,
     /// What its statements hold in memory.
     pub memory: Arc<base::memory::Account>,
     /// Files that come and go with the transaction.
@@ -125,6 +127,7 @@ impl SessionCore {
         let mut settings = SessionSettings::new(defaults);
         settings.set_temp_space(database.temp_space(pid));
         Ok(SessionCore {
+            who: options.who.clone(),
             memory: base::memory::Account::child(&database.memory),
             database: database.clone(),
             state,

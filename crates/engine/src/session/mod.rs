@@ -14,6 +14,7 @@ mod env;
 mod extended;
 mod literals;
 mod lock_table;
+mod logging;
 mod lookup;
 pub(crate) mod permission;
 mod planning;
@@ -28,6 +29,7 @@ mod utility;
 pub use block::TransactionStatus;
 pub use core::{SequenceCache, SessionCore};
 pub use env::StatementEnv;
+pub use logging::{LogSettings, rank, rank_named};
 pub(crate) use planning::RunParts;
 pub use prepared::{Portal, Prepared};
 pub(crate) use simple::{is_query, statement_name};
@@ -60,6 +62,8 @@ pub struct SessionOptions {
     pub client_port: Option<i32>,
     /// A process of the server in this database, whatever the names say.
     pub background: Option<base::Oid>,
+    /// Whose lines in the log are the session's.
+    pub who: Option<Arc<crate::log::LogWho>>,
 }
 
 /// One client's session.
@@ -78,12 +82,17 @@ pub struct Session {
     pub(crate) statement_micros: i64,
     /// An extended-protocol error: messages are skipped until Sync.
     pub(crate) skipping: bool,
+    /// Statements may have to be logged, as the last one's settings had it.
+    pub(crate) logs: bool,
+    /// The statement of the portal whose message failed.
+    pub(crate) blamed: Option<Arc<str>>,
 }
 
 impl Session {
     /// Connects a role to a database.
     pub fn new(database: &Arc<Database>, options: &SessionOptions) -> Result<Session> {
-        let pid = database.activity().new_pid();
+        let given = options.who.as_ref().map(|w| w.pid);
+        let pid = given.unwrap_or_else(|| database.activity().new_pid());
         let interrupts = Arc::new(Interrupts::new());
         let core = SessionCore::connect(database, options, pid, interrupts.clone())?;
         let core = Arc::new(core);
@@ -97,7 +106,8 @@ impl Session {
             state_change: os::clock::now_micros(),
             ..SessionInfo::default()
         };
-        let place = database.activity().enter(info, interrupts, core.memory.clone());
+        let place =
+            database.activity().enter(info, interrupts, core.memory.clone(), core.who.clone());
         let mut session = Session {
             core,
             place,
@@ -109,9 +119,12 @@ impl Session {
             gate: Lsn::INVALID,
             statement_micros: os::clock::now_micros(),
             skipping: false,
+            logs: false,
+            blamed: None,
         };
         session.enter_database(options)?;
         session.apply_start_settings(options)?;
+        session.logs = session.core.resolved().log.statements;
         Ok(session)
     }
 
@@ -235,6 +248,7 @@ impl Session {
             let least = least_severity(self.core.settings.lock().str("client_min_messages"));
             for notice in notices {
                 let severity = notice.fields().severity;
+                self.log_error(&notice, None);
                 if severity >= least || severity == base::Severity::Info {
                     sink.notice(&notice);
                 }

@@ -63,6 +63,8 @@ pub struct Resolved {
     pub idle_session_timeout_ms: u64,
     /// `idle_in_transaction_session_timeout` in milliseconds; 0 is none.
     pub idle_in_transaction_timeout_ms: u64,
+    /// What is logged.
+    pub log: crate::session::LogSettings,
 }
 
 impl Resolved {
@@ -73,6 +75,7 @@ impl Resolved {
             temp.set_limit_kb(s.i64("temp_file_limit"));
         }
         let mut new = Resolved {
+            log: crate::session::LogSettings::new(s),
             version: s.version(),
             plan_version: s.version(),
             format: format_of(s),

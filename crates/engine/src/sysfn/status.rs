@@ -113,7 +113,6 @@ fn server(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> 
         "pg_conf_load_time" => Ok(Datum::I64(s.start_times().1)),
         "pg_jit_available" => Ok(Datum::Bool(false)),
         "pg_notification_queue_usage" => Ok(Datum::F64(0.0)),
-        "pg_current_logfile" => Ok(Datum::Null),
         "pg_collation_actual_version" => Ok(Datum::Null),
         "pg_extension_config_dump" => Ok(Datum::text("")),
         "pg_char_to_encoding" => args.text(0).map(|t| Datum::I32(encoding_number(t))),
