@@ -122,6 +122,7 @@ impl<'a> Printer<'a> {
                 self.expr(arg, implicit);
             }
             Expr::MergeAction { .. } => self.put("MERGE_ACTION()"),
+            Expr::Json(j) => self.json(j, expr),
             _ => {}
         }
     }

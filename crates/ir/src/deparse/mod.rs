@@ -7,6 +7,7 @@ mod call;
 mod constant;
 mod expr;
 mod from;
+mod json;
 mod modify;
 mod names;
 mod paren;
