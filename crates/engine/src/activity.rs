@@ -59,6 +59,12 @@ pub struct SessionInfo {
     pub query_start: i64,
     /// When `state` changed.
     pub state_change: i64,
+    /// Its transaction id, if it has one.
+    pub xid: Option<u64>,
+    /// The oldest transaction its snapshot may see running.
+    pub xmin: Option<u64>,
+    /// The thread that runs its statement, as `os::wait` numbers them.
+    pub thread: u32,
     /// What it is doing.
     pub state: SessionState,
     /// The statement, or the last one.

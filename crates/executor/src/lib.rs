@@ -10,6 +10,7 @@
 mod batch;
 mod bulk;
 mod compile;
+pub mod counts;
 mod execution;
 mod expr;
 mod hash;

@@ -106,6 +106,12 @@ impl Database {
 
     /// `log_temp_files`
     fn temp_file_gone(&self, pid: i32, path: &Path, bytes: u64) {
+        if let Some((info, _)) = self.activity.session(pid) {
+            self.stats.change_database(info.database, |d| {
+                d.temp_files += 1;
+                d.temp_bytes += bytes;
+            });
+        }
         let least = self.defaults().get("log_temp_files").map_or(-1, |v| v.as_i64());
         if least >= 0 && bytes >= (least as u64) << 10 {
             let name = path.strip_prefix(&self.dir).unwrap_or(path).display();

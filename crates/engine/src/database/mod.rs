@@ -161,6 +161,7 @@ impl Database {
         database.recover(clean)?;
         database.empty_temp_folder()?;
         database.watch_locks();
+        database.stats.read(&database.disk, dir, clean)?;
         database.start_background()?;
         Ok(database)
     }
@@ -288,12 +289,14 @@ impl Database {
 
     /// Writes a line of one of the server's parts to its log.
     pub(crate) fn log_as(&self, part: &str, message: &Error) {
-        let who = {
-            let mut parts = self.parts.lock();
-            let new = || crate::log::LogWho::server(self.activity.new_pid(), part);
-            parts.entry(part.to_string()).or_insert_with(new).clone()
-        };
-        self.write_log(&LogLine { who: Some(&who), ..LogLine::of_server(message) });
+        self.write_log(&LogLine { who: Some(&self.part(part)), ..LogLine::of_server(message) });
+    }
+
+    /// One of the server's parts, as the log and the activity view know it.
+    pub(crate) fn part(&self, name: &str) -> Arc<crate::log::LogWho> {
+        let mut parts = self.parts.lock();
+        let new = || crate::log::LogWho::server(self.activity.new_pid(), name);
+        parts.entry(name.to_string()).or_insert_with(new).clone()
     }
 
     /// Writes lines to the server's log.
@@ -319,6 +322,7 @@ impl Database {
         self.stop_background();
         self.control.update(|c| c.state = DbState::ShuttingDown)?;
         self.checkpoint(CheckpointKind::Shutdown)?;
+        self.stats.write(&self.disk, &self.dir)?;
         self.storage.wal.shutdown()
     }
 

@@ -124,6 +124,9 @@ impl Session {
         };
         session.enter_database(options)?;
         session.apply_start_settings(options)?;
+        let name = session.show("application_name").unwrap_or_default();
+        session.place.update(|info| info.application_name = name);
+        session.core.database.stats.change_database(session.core.state.oid, |d| d.sessions += 1);
         session.logs = session.core.resolved().log.statements;
         Ok(session)
     }
@@ -254,7 +257,11 @@ impl Session {
                 }
             }
         }
-        for (name, value) in self.core.settings.lock().take_reports() {
+        let reports = self.core.settings.lock().take_reports();
+        for (name, value) in reports {
+            if name == "application_name" {
+                self.place.update(|info| info.application_name.clone_from(&value));
+            }
             sink.parameter_status(name, &value);
         }
     }
@@ -271,6 +278,7 @@ impl Session {
         self.place.update(|info| {
             info.state = state;
             info.state_change = now;
+            info.thread = os::wait::thread_place();
             if let Some(query) = query {
                 info.query_start = now;
                 info.query.clear();

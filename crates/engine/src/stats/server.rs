@@ -4,7 +4,7 @@ use crate::CheckpointKind;
 use os::sync::Mutex;
 
 /// What `pg_stat_checkpointer` shows.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Checkpointer {
     pub timed: u64,
     pub requested: u64,

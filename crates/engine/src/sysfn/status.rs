@@ -40,11 +40,7 @@ fn session(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>>
         "pg_safe_snapshot_blocking_pids" => Ok(int4_array(&[])),
         "pg_stat_clear_snapshot"
         | "pg_stat_force_next_flush"
-        | "pg_stat_reset"
-        | "pg_stat_reset_shared"
-        | "pg_stat_reset_single_table_counters"
-        | "pg_stat_reset_single_function_counters"
-        | "pg_stat_reset_slru" => Ok(Datum::text("")),
+        | "pg_stat_reset_single_function_counters" => Ok(Datum::text("")),
         _ => return None,
     })
 }
