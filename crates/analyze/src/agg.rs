@@ -56,7 +56,7 @@ impl Analyzer<'_> {
         self.resolve_call(&call, args, Vec::new(), at)
     }
 
-    fn resolve_call(
+    pub fn resolve_call(
         &mut self,
         call: &ast::FuncCall,
         args: Vec<Expr>,

@@ -256,6 +256,8 @@ fn set(expr: &mut Expr, out: Oid, input: Oid) {
         }
         Expr::Case(c) => c.collation = out,
         Expr::Array(x) => x.collation = out,
+        Expr::Json(j) => j.collation = out,
+        Expr::Xml(x) => x.collation = out,
         _ => {}
     }
 }

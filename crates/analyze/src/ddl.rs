@@ -63,6 +63,23 @@ pub fn relation_expr(
     Ok(made)
 }
 
+/// Whether the value depends on the session: a path on its time zone, a constructor on the form
+/// of dates.
+fn json_is_mutable(j: &ir::JsonExpr) -> bool {
+    match &j.op {
+        ir::JsonOp::Query(q) => {
+            let Some(Expr::Const(path)) = j.args.get(1) else { return true };
+            let Ok(path) = types::jsonpath::parse(path.value.as_str()) else { return true };
+            let types: Vec<Oid> = j.args[2..].iter().take(q.names.len()).map(Expr::ty).collect();
+            functions::sqljson::is_mutable(&path, &q.names, &types)
+        }
+        ir::JsonOp::Object { .. } | ir::JsonOp::Array { .. } | ir::JsonOp::Scalar => {
+            j.args.iter().any(|a| matches!(a.ty().0, 1082 | 1083 | 1114 | 1184 | 1266))
+        }
+        _ => false,
+    }
+}
+
 /// Index and generation expressions must not depend on anything but the row.
 fn check_volatility(a: &Analyzer, expr: &Expr, used: ExprUse) -> Result<()> {
     let message = match used {
@@ -86,6 +103,7 @@ fn check_volatility(a: &Analyzer, expr: &Expr, used: ExprUse) -> Result<()> {
         Expr::ScalarArrayOp(s) => note(s.func),
         // The time and the user are stable, not immutable.
         Expr::SqlValue { .. } => note(Oid(1299)),
+        Expr::Json(j) if json_is_mutable(j) => note(Oid(1299)),
         _ => {}
     });
     if worst != b'i' {

@@ -90,9 +90,10 @@ impl Analyzer<'_> {
                     "This functionality requires the server to be built with libxml support.",
                 ))
             }
-            ExprKind::IsJson { .. } | ExprKind::Json(_) => {
-                Err(Error::unsupported("SQL/JSON syntax").at(at))
+            ExprKind::IsJson { expr: arg, kind, unique_keys, negated } => {
+                self.is_json(arg, *kind, *unique_keys, *negated, at)
             }
+            ExprKind::Json(json) => self.json_expr(json, at),
         }
     }
 

@@ -56,7 +56,10 @@ impl Analyzer<'_> {
             }
             ast::FromItem::Join(join) => self.join(join),
             ast::FromItem::XmlTable(_) => Err(Error::unsupported("XMLTABLE")),
-            ast::FromItem::JsonTable(_) => Err(Error::unsupported("JSON_TABLE")),
+            ast::FromItem::JsonTable(table) => {
+                let item = self.from_json_table(table)?;
+                Ok((FromItem::Table(item.rtindex), vec![item]))
+            }
         }
     }
 
@@ -803,7 +806,7 @@ fn sample_refused(at: Location) -> Error {
     .at(at)
 }
 
-fn has_local_vars(expr: &Expr) -> bool {
+pub(crate) fn has_local_vars(expr: &Expr) -> bool {
     ir::walk::any_levels(expr, 0, &mut |e, level| matches!(e, Expr::Var(v) if v.levels_up == level))
 }
 

@@ -20,6 +20,8 @@ mod func;
 mod generic;
 mod grouping;
 mod insert;
+mod json;
+mod json_table;
 mod lock;
 mod merge;
 mod names;

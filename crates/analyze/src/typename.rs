@@ -180,6 +180,7 @@ pub fn format_type_with(catalog: &CatalogView, oid: Oid, typmod: i32) -> String 
         oids::VARBIT => "bit varying",
         oids::VARCHAR => "character varying",
         oids::CHAR => "\"char\"",
+        oids::JSON => "json",
         _ => "",
     };
     if !known.is_empty() {

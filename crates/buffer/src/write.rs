@@ -290,6 +290,10 @@ pub struct CheckpointCounts {
     pub pages: usize,
     /// Files synced.
     pub files: usize,
+    /// Microseconds that writing took, with the pauses.
+    pub write_micros: u64,
+    /// Microseconds that syncing took.
+    pub sync_micros: u64,
 }
 
 impl BufferPool {
@@ -308,6 +312,7 @@ impl BufferPool {
             Persistence::Temp => false,
         });
         let mut counts = CheckpointCounts::default();
+        let began = os::clock::monotonic_nanos();
         let size = self.inner.batch_size();
         let mut copies = Batch::new(size);
         for (i, batch) in found.chunks(size).enumerate() {
@@ -315,7 +320,10 @@ impl BufferPool {
             pace(((i * size + batch.len()) as f64) / found.len() as f64);
         }
         self.stats().checkpoint_writes.fetch_add(counts.pages as u64, Ordering::Relaxed);
+        let written = os::clock::monotonic_nanos();
         counts.files = self.sync_pending()?;
+        counts.write_micros = (written - began) / 1000;
+        counts.sync_micros = (os::clock::monotonic_nanos() - written) / 1000;
         Ok(counts)
     }
 

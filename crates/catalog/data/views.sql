@@ -747,3 +747,57 @@ SELECT current_database()::information_schema.sql_identifier AS domain_catalog,
 FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
   JOIN pg_type b ON b.oid = t.typbasetype JOIN pg_namespace bn ON bn.oid = b.typnamespace
 WHERE t.typtype = 'd';
+-- pg_catalog.pg_stat_wal
+SELECT * FROM pg_stat_get_wal();
+-- pg_catalog.pg_stat_io
+SELECT * FROM pg_stat_get_io();
+-- pg_catalog.pg_stat_ssl
+SELECT pid, ssl, sslversion AS version, sslcipher AS cipher, sslbits AS bits,
+  ssl_client_dn AS client_dn, ssl_client_serial AS client_serial, ssl_issuer_dn AS issuer_dn
+FROM pg_stat_get_activity(NULL) WHERE client_port IS NOT NULL;
+-- pg_catalog.pg_stat_gssapi
+SELECT pid, gss_auth AS gss_authenticated, gss_princ AS principal, gss_enc AS encrypted,
+  gss_delegation AS credentials_delegated
+FROM pg_stat_get_activity(NULL) WHERE client_port IS NOT NULL;
+-- pg_catalog.pg_stat_archiver
+SELECT * FROM pg_stat_get_archiver();
+-- pg_catalog.pg_stat_slru
+SELECT * FROM pg_stat_get_slru();
+-- pg_catalog.pg_wait_events
+SELECT * FROM pg_get_wait_events();
+-- pg_catalog.pg_backend_memory_contexts
+SELECT * FROM pg_get_backend_memory_contexts();
+-- pg_catalog.pg_shmem_allocations
+SELECT * FROM pg_get_shmem_allocations();
+-- pg_catalog.pg_shmem_allocations_numa
+SELECT * FROM pg_get_shmem_allocations_numa();
+-- pg_catalog.pg_aios
+SELECT * FROM pg_get_aios();
+-- pg_catalog.pg_config
+SELECT * FROM pg_config();
+-- pg_catalog.pg_available_extension_versions
+SELECT e.name, e.version, x.extname IS NOT NULL AS installed, e.superuser, e.trusted, e.relocatable,
+  e.schema, e.requires, e.comment
+FROM pg_available_extension_versions() e
+  LEFT JOIN pg_extension x ON e.name = x.extname AND e.version = x.extversion;
+-- pg_catalog.pg_stat_xact_all_tables
+SELECT c.oid AS relid, n.nspname AS schemaname, c.relname, pg_stat_get_xact_numscans(c.oid) AS seq_scan,
+  pg_stat_get_xact_tuples_returned(c.oid) AS seq_tup_read,
+  sum(pg_stat_get_xact_numscans(i.indexrelid))::bigint AS idx_scan,
+  sum(pg_stat_get_xact_tuples_fetched(i.indexrelid))::bigint
+    + pg_stat_get_xact_tuples_fetched(c.oid) AS idx_tup_fetch,
+  pg_stat_get_xact_tuples_inserted(c.oid) AS n_tup_ins,
+  pg_stat_get_xact_tuples_updated(c.oid) AS n_tup_upd,
+  pg_stat_get_xact_tuples_deleted(c.oid) AS n_tup_del,
+  pg_stat_get_xact_tuples_hot_updated(c.oid) AS n_tup_hot_upd,
+  pg_stat_get_xact_tuples_newpage_updated(c.oid) AS n_tup_newpage_upd
+FROM pg_class c LEFT JOIN pg_index i ON c.oid = i.indrelid
+  LEFT JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 't', 'm', 'p')
+GROUP BY c.oid, n.nspname, c.relname;
+-- pg_catalog.pg_stat_xact_sys_tables
+SELECT * FROM pg_stat_xact_all_tables
+WHERE schemaname IN ('pg_catalog', 'information_schema') OR schemaname ~ '^pg_toast';
+-- pg_catalog.pg_stat_xact_user_tables
+SELECT * FROM pg_stat_xact_all_tables
+WHERE schemaname NOT IN ('pg_catalog', 'information_schema') AND schemaname !~ '^pg_toast';

@@ -1,6 +1,8 @@
 //! The sessions of a server and what they are doing: `pg_stat_activity`, cancel requests.
 
+use crate::log::LogWho;
 use base::Oid;
+use base::memory::Account;
 use os::sync::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,6 +59,12 @@ pub struct SessionInfo {
     pub query_start: i64,
     /// When `state` changed.
     pub state_change: i64,
+    /// Its transaction id, if it has one.
+    pub xid: Option<u64>,
+    /// The oldest transaction its snapshot may see running.
+    pub xmin: Option<u64>,
+    /// The thread that runs its statement, as `os::wait` numbers them.
+    pub thread: u32,
     /// What it is doing.
     pub state: SessionState,
     /// The statement, or the last one.
@@ -66,6 +74,8 @@ pub struct SessionInfo {
 struct Entry {
     info: Mutex<SessionInfo>,
     interrupts: Arc<Interrupts>,
+    memory: Arc<Account>,
+    who: Option<Arc<LogWho>>,
     cancel_key: Vec<u8>,
 }
 
@@ -102,11 +112,17 @@ impl Activity {
     }
 
     /// Enters a session.
-    pub fn enter(&self, info: SessionInfo, interrupts: Arc<Interrupts>) -> Place {
+    pub fn enter(
+        &self,
+        info: SessionInfo,
+        interrupts: Arc<Interrupts>,
+        memory: Arc<Account>,
+        who: Option<Arc<LogWho>>,
+    ) -> Place {
         let pid = info.pid;
         let mut cancel_key = vec![0; 32];
         os::random::fill(&mut cancel_key);
-        let entry = Arc::new(Entry { info: Mutex::new(info), interrupts, cancel_key });
+        let entry = Arc::new(Entry { info: Mutex::new(info), interrupts, memory, who, cancel_key });
         self.inner.sessions.lock().insert(pid, entry.clone());
         Place { activity: self.inner.clone(), entry, pid }
     }
@@ -114,6 +130,11 @@ impl Activity {
     /// All sessions as they are now.
     pub fn sessions(&self) -> Vec<SessionInfo> {
         self.inner.sessions.lock().values().map(|e| e.info.lock().clone()).collect()
+    }
+
+    /// One session as it is now, and how the log knows it.
+    pub(crate) fn session(&self, pid: i32) -> Option<(SessionInfo, Option<Arc<LogWho>>)> {
+        self.find(pid).map(|e| (e.info.lock().clone(), e.who.clone()))
     }
 
     /// How many there are.
@@ -160,6 +181,22 @@ impl Activity {
         found.is_some()
     }
 
+    /// Asks all sessions that run a statement how much memory they hold; the answers come with
+    /// their next look at their interrupts.
+    pub(crate) fn ask_memory(&self) {
+        for entry in self.inner.sessions.lock().values() {
+            entry.interrupts.ask_memory();
+        }
+    }
+
+    /// The session that holds the most memory, as far as they have answered.
+    pub(crate) fn largest(&self) -> Option<(usize, Arc<Interrupts>)> {
+        let sessions = self.inner.sessions.lock();
+        let size = |e: &Arc<Entry>| e.memory.used().max(e.interrupts.memory());
+        let largest = sessions.values().max_by_key(|e| size(e))?;
+        Some((size(largest), largest.interrupts.clone()))
+    }
+
     /// Ends all sessions.
     pub fn terminate_all(&self) {
         for entry in self.inner.sessions.lock().values() {
@@ -177,6 +214,12 @@ impl Place {
     /// The secret that a cancel request has to bring.
     pub fn cancel_key(&self) -> &[u8] {
         &self.entry.cancel_key
+    }
+
+    /// The statement that is being run.
+    pub fn running(&self) -> Option<String> {
+        let info = self.entry.info.lock();
+        (info.state == SessionState::Active).then(|| info.query.clone())
     }
 
     /// Changes what others see.

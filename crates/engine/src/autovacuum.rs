@@ -6,6 +6,7 @@
 //! vacuum and nothing else.
 
 use crate::session::SessionOptions;
+use crate::stats::Work;
 use crate::{Database, Session};
 use base::{Error, Oid, Result};
 use catalog::{RelKind, RelationDesc};
@@ -76,6 +77,8 @@ impl AllChanges {
 #[derive(Default)]
 pub struct PendingChanges {
     tables: Mutex<(Vec<(Oid, Changes)>, i64)>,
+    /// Rows that the open transaction has inserted, updated, deleted.
+    transaction: Mutex<Vec<(Oid, [u64; 3])>>,
 }
 
 /// Counts are handed on at most this often, in microseconds.
@@ -90,6 +93,28 @@ impl PendingChanges {
             Some(t) => t.1.add(counts),
             None => pending.0.push((table, counts)),
         }
+    }
+
+    /// Counts rows for the statistics views: inserted, updated, deleted.
+    pub(crate) fn note(&self, database: Oid, table: Oid, rows: [u64; 3]) {
+        executor::counts::changed((database, table), rows[0], rows[1], rows[2]);
+        let mut all = self.transaction.lock();
+        match all.iter_mut().find(|t| t.0 == table) {
+            Some(t) => t.1.iter_mut().zip(rows).for_each(|(sum, n)| *sum += n),
+            None => all.push((table, rows)),
+        }
+    }
+
+    /// What the open transaction has done to a table.
+    pub(crate) fn in_transaction(&self, table: Oid) -> [u64; 3] {
+        let all = self.transaction.lock();
+        all.iter().find(|t| t.0 == table).map_or([0; 3], |t| t.1)
+    }
+
+    /// The transaction is over.
+    pub(crate) fn end_transaction(&self, database: Oid, committed: bool) {
+        executor::counts::transaction(database, committed);
+        self.transaction.lock().clear();
     }
 
     /// Hands the counts on, if that was not done a moment ago.
@@ -164,7 +189,7 @@ pub(crate) fn launcher(database: &Weak<Database>) {
         }
         for (db, tables) in by_database {
             if let Err(e) = work(&database, db, &tables) {
-                database.log(&e.context("automatic vacuum"));
+                database.log_as("autovacuum worker", &e.context("automatic vacuum"));
             }
             if database.nap(Duration::ZERO) {
                 return;
@@ -184,7 +209,10 @@ fn work(database: &Arc<Database>, db: Oid, tables: &[(Oid, Changes)]) -> Result<
             let _ = session.rollback_all();
             session.interrupts().check()?;
             if e.code() != base::SqlState::LOCK_NOT_AVAILABLE {
-                database.log(&e.context(format!("automatic vacuum of table {table}")));
+                database.log_as(
+                    "autovacuum worker",
+                    &e.context(format!("automatic vacuum of table {table}")),
+                );
             }
         }
     }
@@ -212,14 +240,17 @@ fn one_table(session: &mut Session, table: Oid, counts: Changes) -> Result<()> {
     let told = |what: &str, started: u64| {
         let micros = (os::clock::monotonic_nanos() - started) / 1000;
         if least >= 0 && micros / 1000 >= least as u64 {
-            database.log(&Error::with_severity(
-                base::Severity::Log,
-                base::SqlState::SUCCESSFUL_COMPLETION,
-                format!(
-                    "automatic {what} of table \"{name}\"\nsystem usage: elapsed: {:.2} s",
-                    micros as f64 / 1e6
+            database.log_as(
+                "autovacuum worker",
+                &Error::with_severity(
+                    base::Severity::Log,
+                    base::SqlState::SUCCESSFUL_COMPLETION,
+                    format!(
+                        "automatic {what} of table \"{name}\"\nsystem usage: elapsed: {:.2} s",
+                        micros as f64 / 1e6
+                    ),
                 ),
-            ));
+            );
         }
     };
     if need.vacuum {
@@ -227,6 +258,7 @@ fn one_table(session: &mut Session, table: Oid, counts: Changes) -> Result<()> {
         session.vacuum_table(table)?;
         session.commit_transaction()?;
         database.changes.vacuumed(db, table, counts);
+        database.stats.worked(db, table, Work::AutoVacuum, None);
         told("vacuum", started);
         session.ensure_transaction()?;
     }
@@ -235,6 +267,7 @@ fn one_table(session: &mut Session, table: Oid, counts: Changes) -> Result<()> {
         crate::command::analyze::analyze_table(session, table, &[])?;
         session.commit_transaction()?;
         database.changes.analysed(db, table, counts);
+        database.stats.worked(db, table, Work::AutoAnalyze, None);
         told("analyze", started);
     }
     session.rollback_all()

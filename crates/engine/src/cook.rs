@@ -19,6 +19,12 @@ pub fn from_text<T: DeserializeOwned>(text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|e| Error::internal(format!("stored expression: {e}")))
 }
 
+/// The queries of a function's body in SQL's own syntax: RETURN is stored as one, a block as a
+/// list.
+pub fn body_from_text(text: &str) -> Result<Vec<ir::Query>> {
+    if text.starts_with('{') { Ok(vec![from_text(text)?]) } else { from_text(text) }
+}
+
 /// A column's default or generation expression, of the column's type.
 pub fn default_expr(
     ddl: &Ddl<'_>,

@@ -24,11 +24,22 @@ fn sql_name(oid: Oid) -> Option<&'static str> {
         oids::BIT => "bit",
         oids::VARBIT => "bit varying",
         oids::CHAR => "\"char\"",
+        oids::JSON => "json",
         _ => return None,
     })
 }
 
-/// A type with its modifier, as `format_type` gives it; `???` if there is none.
+/// A type of which no modifier is known.
+pub fn format_type_bare(view: &CatalogView, oid: Oid) -> String {
+    match oid {
+        oids::BIT => "bit".to_string(),
+        oids::BPCHAR => "character".to_string(),
+        _ => format_type(view, oid, -1),
+    }
+}
+
+/// A type with its modifier, as `format_type` gives it; `???` if there is none. Without one,
+/// `bit` and `character` would mean a length of 1, and must be written otherwise.
 pub fn format_type(view: &CatalogView, oid: Oid, typmod: i32) -> String {
     if !oid.is_valid() {
         return "-".to_string();
@@ -39,6 +50,9 @@ pub fn format_type(view: &CatalogView, oid: Oid, typmod: i32) -> String {
     }
     if oid == oids::BPCHAR && typmod < 0 {
         return "bpchar".to_string();
+    }
+    if oid == oids::BIT && typmod < 0 {
+        return "\"bit\"".to_string();
     }
     let modifier = match typmod {
         n if n < 0 => String::new(),

@@ -19,8 +19,40 @@ pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<R
         // `pg_export_snapshot` and `pg_reload_conf`
         3809 => Some(env.core.export_snapshot().map(Datum::string)),
         2621 => Some(Ok(Datum::Bool(env.core.database.reload()))),
+        // `pg_rotate_logfile` and `pg_current_logfile`
+        2622 => Some(Ok(Datum::Bool(rotate_log(env)))),
+        3800 => Some(current_log(env, None)),
+        3801 => Some(current_log(env, Some(&text(0)))),
         _ => None,
     }
+}
+
+fn rotate_log(env: &StatementEnv<'_>) -> bool {
+    let rotated = env.core.database.rotate_log();
+    if !rotated {
+        let text = "rotation not possible because log collection not active";
+        env.core.notice(base::Error::warning(text));
+    }
+    rotated
+}
+
+/// The log file of a form, or the first one.
+fn current_log(env: &StatementEnv<'_>, form: Option<&str>) -> Result<Datum> {
+    if let Some(form) = form
+        && !["stderr", "csvlog", "jsonlog"].contains(&form)
+    {
+        let e = base::err!(INVALID_PARAMETER_VALUE, "log format \"{form}\" is not supported");
+        let known = "The supported log formats are \"stderr\", \"csvlog\", and \"jsonlog\".";
+        return Err(e.hint(known));
+    }
+    let database = &env.core.database;
+    let path = database.dir().join("current_logfiles");
+    // Without a logging collector there is no such file.
+    let Ok(bytes) = database.disk().read(&path) else { return Ok(Datum::Null) };
+    let text = String::from_utf8_lossy(&bytes);
+    let mut lines = text.lines().filter_map(|l| l.split_once(' '));
+    let found = lines.find(|(kind, _)| form.is_none_or(|f| f == *kind));
+    Ok(found.map_or(Datum::Null, |(_, name)| Datum::text(name)))
 }
 
 /// The rows of a set-returning one; `None` if it is not among them.

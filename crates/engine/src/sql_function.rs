@@ -310,7 +310,7 @@ fn prepare(
     let core = env.core;
     let cx = crate::analysis::env(env);
     let mut queries: Vec<Query> = match &p.sql_body {
-        Some(body) => crate::cook::from_text(body)?,
+        Some(body) => crate::cook::body_from_text(body)?,
         None => {
             let names = p.arg_names.clone().unwrap_or_default();
             let all = p.all_arg_types.as_ref().unwrap_or(&p.arg_types);

@@ -10,6 +10,7 @@
 mod batch;
 mod bulk;
 mod compile;
+pub mod counts;
 mod execution;
 mod expr;
 mod hash;
@@ -36,4 +37,4 @@ pub use instrument::{Detail, Instrumentation, NodeStats};
 pub use point::{PointQuery, PointSpace};
 pub use row_exprs::RowExprs;
 pub use run::{ExecCtx, ExecSettings};
-pub use spill::TempSpace;
+pub use spill::{TempSpace, TempTold};

@@ -2,6 +2,7 @@
 //! columns needs no batches, no nodes and no run.
 
 use crate::compile::CompiledStmt;
+use crate::counts;
 use crate::node::index_scan::IndexScanSpec;
 use access::Storage;
 use access::heap::{Found, Viewer};
@@ -69,12 +70,19 @@ impl PointQuery {
         space.row.clear();
         let Some(scan) = self.scan() else { return Ok(false) };
         let viewer = Viewer::mvcc(storage, snapshot);
+        let counted = (scan.index.file.database, scan.index.oid);
         let Some(order) = &self.key else { return self.scan_for(storage, params, &viewer, space) };
         let key = scan.keys.whole_values(order, params);
         scan.index.am().lookup(storage, &scan.index, &key, &mut space.tids)?;
+        if space.tids.is_empty() {
+            counts::scanned(counted, 1, 0, 0);
+        }
         for tid in &space.tids {
             match self.fetch(scan, *tid, &viewer, &mut space.row)? {
-                Found::Row(_) => return Ok(true),
+                Found::Row(_) => {
+                    counts::scanned(counted, 1, 1, 1);
+                    return Ok(true);
+                }
                 // An index scan marks such entries, so that they are not looked up again.
                 Found::DeadToAll => return self.scan_for(storage, params, &viewer, space),
                 Found::None => {}

@@ -6,11 +6,24 @@
 
 use base::{Error, Result, err};
 use os::{Disk, File, OpenOptions};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use types::Batch;
 use types::batch::{Bitmap, BytesColumn, Column, ColumnData};
+
+/// Told of a temporary file that is gone: its path and the bytes it had.
+pub type TempTold = Box<dyn Fn(&Path, u64) + Send + Sync>;
+
+/// What the files of one session hold.
+struct TempUse {
+    next: AtomicU64,
+    /// Bytes in files now.
+    bytes: AtomicU64,
+    /// `temp_file_limit` in kilobytes; negative is none.
+    limit_kb: AtomicI64,
+    told: Option<TempTold>,
+}
 
 /// Where temporary files go.
 #[derive(Clone)]
@@ -19,7 +32,7 @@ pub struct TempSpace {
     dir: PathBuf,
     /// Files are named `pgsql_tmp<owner>.<n>`.
     owner: u64,
-    next: Arc<AtomicU64>,
+    used: Arc<TempUse>,
 }
 
 impl std::fmt::Debug for TempSpace {
@@ -31,14 +44,44 @@ impl std::fmt::Debug for TempSpace {
 impl TempSpace {
     /// Files in `dir` (`base/pgsql_tmp`), which must exist, told apart by `owner` (a session).
     pub fn new(disk: Disk, dir: PathBuf, owner: u64) -> TempSpace {
-        TempSpace { disk, dir, owner, next: Arc::new(AtomicU64::new(0)) }
+        TempSpace::telling(disk, dir, owner, None)
+    }
+
+    /// The same; `told` hears of each file that is gone.
+    pub fn telling(disk: Disk, dir: PathBuf, owner: u64, told: Option<TempTold>) -> TempSpace {
+        let used = TempUse {
+            next: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            limit_kb: AtomicI64::new(-1),
+            told,
+        };
+        TempSpace { disk, dir, owner, used: Arc::new(used) }
+    }
+
+    /// Sets `temp_file_limit`, in kilobytes; negative is none.
+    pub fn set_limit_kb(&self, kb: i64) {
+        self.used.limit_kb.store(kb, Ordering::Relaxed);
     }
 
     pub(crate) fn create(&self) -> Result<SpillFile> {
-        let n = self.next.fetch_add(1, Ordering::Relaxed);
+        let n = self.used.next.fetch_add(1, Ordering::Relaxed);
         let path = self.dir.join(format!("pgsql_tmp{}.{n}", self.owner));
         let file = self.disk.open(&path, &OpenOptions::new().create().truncate())?;
-        Ok(SpillFile { file, path, disk: self.disk.clone(), at: 0, batches: Vec::new(), rows: 0 })
+        let space = self.clone();
+        Ok(SpillFile { file, path, space, at: 0, batches: Vec::new(), rows: 0 })
+    }
+
+    fn grow(&self, bytes: u64) -> Result<()> {
+        let now = self.used.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let limit = self.used.limit_kb.load(Ordering::Relaxed);
+        if limit >= 0 && now > (limit as u64) << 10 {
+            self.used.bytes.fetch_sub(bytes, Ordering::Relaxed);
+            return Err(err!(
+                CONFIGURATION_LIMIT_EXCEEDED,
+                "temporary file size exceeds \"temp_file_limit\" ({limit}kB)"
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -46,7 +89,7 @@ impl TempSpace {
 pub(crate) struct SpillFile {
     file: File,
     path: PathBuf,
-    disk: Disk,
+    space: TempSpace,
     at: u64,
     /// Offset and length of each batch.
     batches: Vec<(u64, u32)>,
@@ -56,7 +99,11 @@ pub(crate) struct SpillFile {
 impl Drop for SpillFile {
     fn drop(&mut self) {
         // A file that stays behind is removed when the server starts.
-        let _ = self.disk.remove(&self.path);
+        let _ = self.space.disk.remove(&self.path);
+        self.space.used.bytes.fetch_sub(self.at, Ordering::Relaxed);
+        if let Some(told) = &self.space.used.told {
+            told(&self.path, self.at);
+        }
     }
 }
 
@@ -76,6 +123,8 @@ impl SpillFile {
         let batch = batch.compact();
         let mut out = Vec::with_capacity(batch.len * batch.columns.len() * 8 + 64);
         encode(&batch, &mut out);
+        self.space.grow(out.len() as u64)?;
+        // Counted even if the write fails: the file goes with its statement then.
         self.file.write_at(&out, self.at)?;
         self.batches.push((self.at, out.len() as u32));
         self.at += out.len() as u64;

@@ -17,6 +17,7 @@ mod kernel;
 mod registry;
 
 mod scalar;
+pub mod sqljson;
 mod srf;
 
 pub use agg::{AggFactory, GroupedAgg, aggregate};

@@ -567,6 +567,8 @@ pub enum Expr {
     MergeAction {
         location: Location,
     },
+    Json(Box<crate::json::JsonExpr>),
+    Xml(Box<crate::xml::XmlExpr>),
 }
 
 /// An output column.
@@ -618,6 +620,8 @@ impl Expr {
             Expr::Subscript(s) => s.result_type,
             Expr::SubLink(s) => s.ty,
             Expr::SubPlan(s) => s.result_type(),
+            Expr::Json(j) => j.ty,
+            Expr::Xml(x) => x.ty,
             Expr::Collate { arg, .. } | Expr::NamedArg { arg, .. } => arg.ty(),
             Expr::Case(c) => c.ty,
             Expr::Array(a) => a.array_type,
@@ -656,6 +660,8 @@ impl Expr {
             Expr::SubPlan(s) if s.kind == SubLinkKind::Expr => s.typmod,
             Expr::SubLink(s) => s.typmod,
             Expr::Op(o) if o.kind == OpKind::NullIf => o.args.first().map_or(-1, Expr::typmod),
+            Expr::Json(j) => j.typmod,
+            Expr::Xml(x) => x.typmod,
             Expr::Collate { arg, .. } | Expr::NamedArg { arg, .. } => arg.typmod(),
             Expr::Case(c) => {
                 common_typmod(c.whens.iter().map(|w| &w.then).chain([&*c.default]), c.ty)
@@ -707,6 +713,8 @@ impl Expr {
             | Expr::CoerceToDomain { collation, .. }
             | Expr::DomainValue { collation, .. }
             | Expr::SetToDefault { collation, .. } => *collation,
+            Expr::Json(j) => j.collation,
+            Expr::Xml(x) => x.collation,
             Expr::SqlValue { ty, .. } if ty.0 == 19 => Oid(950),
             Expr::MergeAction { .. } => Oid(100),
             Expr::NamedArg { arg, .. } => arg.collation(),
@@ -734,6 +742,8 @@ impl Expr {
             Expr::Case(c) => c.location,
             Expr::Array(a) => a.location,
             Expr::Row(r) => r.location,
+            Expr::Json(j) => j.location,
+            Expr::Xml(x) => x.location,
             Expr::FieldSelect { arg, .. } | Expr::FieldStore { arg, .. } => arg.location(),
             Expr::Relabel { arg, location, .. }
             | Expr::CoerceViaIo { arg, location, .. }

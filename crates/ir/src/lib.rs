@@ -10,10 +10,14 @@
 pub mod deparse;
 pub mod explain;
 pub mod expr;
+pub mod json;
 pub mod plan;
 pub mod query;
 pub mod walk;
+pub mod xml;
 
 pub use expr::*;
+pub use json::*;
 pub use plan::*;
 pub use query::*;
+pub use xml::*;

@@ -218,6 +218,22 @@ pub struct RangeFunction {
     pub col_collations: Vec<Oid>,
 }
 
+impl RangeFunction {
+    /// JSON_TABLE or XMLTABLE: a table by a syntax of its own.
+    pub fn is_table(&self) -> bool {
+        self.table_word().is_some()
+    }
+
+    /// The word that EXPLAIN calls such a table by.
+    pub fn table_word(&self) -> Option<&'static str> {
+        match &self.expr {
+            Expr::Json(j) if matches!(j.op, crate::JsonOp::Table(_)) => Some("json_table"),
+            Expr::Xml(x) if matches!(x.op, crate::XmlOp::Table(_)) => Some("xmltable"),
+            _ => None,
+        }
+    }
+}
+
 /// TABLESAMPLE.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableSample {

@@ -96,6 +96,12 @@ macro_rules! operands {
                 $f(x.default.$box());
             }
             Expr::Array(x) => x.elements.$iter().for_each($f),
+            Expr::Json(x) => {
+                let x = x.$box();
+                x.args.$iter().for_each(&mut *$f);
+                x.inner.$iter().for_each($f);
+            }
+            Expr::Xml(x) => x.args.$iter().for_each($f),
             Expr::Row(x) => x.args.$iter().for_each($f),
             Expr::RowCompare { left, right, .. } => {
                 left.$iter().for_each(&mut *$f);

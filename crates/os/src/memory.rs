@@ -1,5 +1,7 @@
 //! How much memory there is to use.
 
+use std::alloc::{GlobalAlloc, Layout};
+
 /// Bytes of memory that this process may use: the machine's, or its control group's limit.
 pub fn total_bytes() -> u64 {
     // SAFETY: sysconf takes a constant and touches no memory of ours.
@@ -30,4 +32,57 @@ pub fn prefetch(at: *const u8) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = at;
+}
+
+thread_local! {
+    /// Bytes that this thread has allocated less those it has freed; see [`Counting`].
+    static HELD: std::cell::Cell<i64> = const { std::cell::Cell::new(0) };
+}
+
+/// Bytes that this thread has allocated less those it has freed. Meaningful as a difference over
+/// work that stays on one thread.
+#[inline]
+pub fn thread_bytes() -> i64 {
+    HELD.with(std::cell::Cell::get)
+}
+
+#[inline]
+fn count(bytes: i64) {
+    HELD.with(|h| h.set(h.get().wrapping_add(bytes)));
+}
+
+/// An allocator that counts what each thread holds: one addition in the thread's own memory for
+/// each call, so that a server short of memory can tell which statement has most of it.
+pub struct Counting<A>(pub A);
+
+// SAFETY: all calls go to the inner allocator unchanged; counting touches a plain thread-local
+// number that needs neither allocation nor a destructor.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for Counting<A> {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as i64);
+        // SAFETY: the caller's promise.
+        unsafe { self.0.alloc(layout) }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as i64);
+        // SAFETY: the caller's promise.
+        unsafe { self.0.alloc_zeroed(layout) }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        count(-(layout.size() as i64));
+        // SAFETY: the caller's promise.
+        unsafe { self.0.dealloc(ptr, layout) }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size as i64 - layout.size() as i64);
+        // SAFETY: the caller's promise.
+        unsafe { self.0.realloc(ptr, layout, size) }
+    }
 }

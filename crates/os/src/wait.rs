@@ -5,6 +5,7 @@
 pub use base::WaitEvent;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 
 /// What a thread wants to do before and after it waits.
 pub trait WaitHook {
@@ -12,6 +13,44 @@ pub trait WaitHook {
     fn before_wait(&self, event: WaitEvent);
     /// The thread goes on.
     fn after_wait(&self);
+}
+
+/// Threads whose waits can be seen by others.
+const SEEN: usize = 4096;
+/// What each of them waits for.
+static EVENTS: [AtomicU16; SEEN] = [const { AtomicU16::new(0) }; SEEN];
+static NEXT: AtomicU32 = AtomicU32::new(1);
+
+thread_local! {
+    /// The thread's place in the list; 0 until it wants one.
+    static PLACE: Cell<u32> = const { Cell::new(0) };
+}
+
+/// The thread's number in the list of waits; threads beyond the list have 0.
+#[inline]
+pub fn thread_place() -> u32 {
+    match PLACE.with(|p| p.get()) {
+        0 => {
+            let n = NEXT.fetch_add(1, Ordering::Relaxed);
+            let n = if (n as usize) < SEEN { n } else { 0 };
+            PLACE.with(|p| p.set(n));
+            n
+        }
+        n => n,
+    }
+}
+
+/// What the thread of this number waits for.
+pub fn event_of(place: u32) -> WaitEvent {
+    let n = EVENTS.get(place as usize).map_or(0, |e| e.load(Ordering::Relaxed));
+    WaitEvent::from_u16(n)
+}
+
+fn note(event: u16) {
+    let place = PLACE.with(|p| p.get()) as usize;
+    if place != 0 {
+        EVENTS[place].store(event, Ordering::Relaxed);
+    }
 }
 
 thread_local! {
@@ -39,6 +78,9 @@ pub fn begin(event: WaitEvent) -> Guard {
 #[cold]
 fn begin_hooked(event: WaitEvent) -> Guard {
     let depth = DEPTH.with(|d| d.replace(d.get() + 1));
+    if depth == 0 {
+        note(event as u16);
+    }
     let hook = if depth == 0 { HOOK.with(|h| h.borrow().clone()) } else { None };
     if let Some(hook) = &hook {
         hook.before_wait(event);
@@ -56,7 +98,13 @@ pub struct Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         if self.counted {
-            DEPTH.with(|d| d.set(d.get() - 1));
+            let depth = DEPTH.with(|d| {
+                d.set(d.get() - 1);
+                d.get()
+            });
+            if depth == 0 {
+                note(0);
+            }
         }
         if let Some(hook) = self.hook.take() {
             hook.after_wait();

@@ -335,7 +335,10 @@ impl Root<'_> {
                 RteKind::Function { .. } | RteKind::Values { .. } => {
                     let rte = self.query.rtable[index as usize - 1].clone();
                     let mut lateral = Relids::empty();
-                    let mut note = |e: &Expr| lateral.extend(&self.relids_of(e));
+                    let mut note = |e: &Expr| {
+                        lateral.extend(&self.relids_of(e));
+                        self.need_columns(e, &Relids::single(index));
+                    };
                     match &rte.kind {
                         RteKind::Function { functions, .. } => {
                             functions.iter().for_each(|f| note(&f.expr));

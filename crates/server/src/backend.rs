@@ -2,6 +2,7 @@
 
 use base::{Error, Lsn, Oid, Result};
 use engine::Interrupts;
+use engine::log::LogWho;
 use engine::sink::Sink;
 use std::sync::Arc;
 
@@ -16,10 +17,14 @@ pub struct Request {
     pub settings: Vec<(String, String)>,
     /// The client's address; None on a unix socket.
     pub address: Option<std::net::SocketAddr>,
+    /// Whose lines in the log are the session's; its number is the session's.
+    pub who: Option<Arc<LogWho>>,
 }
 
 /// The database.
 pub trait Backend: Send + Sync {
+    /// A number that no session has.
+    fn new_pid(&self) -> i32;
     /// Begins a session.
     fn connect(&self, request: Request) -> Result<Box<dyn BackendSession>>;
     /// The stored password of a role that may log in; None if there is no role or no password.
@@ -47,6 +52,10 @@ pub trait Backend: Send + Sync {
     }
     /// Who reads the configuration files again when a session asks for it.
     fn on_reload(&self, told: Arc<dyn Fn() + Send + Sync>) {
+        let _ = told;
+    }
+    /// Who begins new log files when a session asks for it; false if there are none.
+    fn on_rotate(&self, told: Arc<dyn Fn() -> bool + Send + Sync>) {
         let _ = told;
     }
     /// New values from the configuration files.
@@ -110,6 +119,16 @@ pub trait BackendSession: Send {
     /// Milliseconds that the session may be idle now; 0 is for ever. In a transaction block, the
     /// second value is true.
     fn idle_timeout(&self) -> (u64, bool);
+    /// Writes an error to the log if the session's settings want it there; false: it has no
+    /// settings.
+    fn log_error(&self, e: &Error, statement: Option<&str>) -> bool {
+        let _ = (e, statement);
+        false
+    }
+    /// The statement that the last message's error is about, where the message had no text.
+    fn blamed(&mut self) -> Option<String> {
+        None
+    }
     /// True if messages of other sessions wait to be told.
     fn has_messages(&self) -> bool {
         false

@@ -2,7 +2,7 @@
 
 use crate::backend::{Backend, BackendSession, BindRequest, Described, Request};
 use crate::log::Log;
-use base::{Lsn, Oid, Result, Severity, err};
+use base::{Error, Lsn, Oid, Result, Severity, err};
 use engine::FlushListener;
 use engine::Interrupts;
 use engine::settings::Defaults;
@@ -20,8 +20,9 @@ pub fn open(
     log: &Arc<Log>,
 ) -> Result<Arc<dyn Backend>> {
     let database = Database::open(disk.clone(), data, defaults)?;
+    database.watch_memory()?;
     let log = Arc::clone(log);
-    database.set_logger(Arc::new(move |e| log.error(&Default::default(), e, None)));
+    database.set_logger(Arc::new(move |line| log.write(line)));
     Ok(Arc::new(Engine { database }))
 }
 
@@ -40,6 +41,10 @@ impl FlushListener for Told {
 }
 
 impl Backend for Engine {
+    fn new_pid(&self) -> i32 {
+        self.database.activity().new_pid()
+    }
+
     fn connect(&self, request: Request) -> Result<Box<dyn BackendSession>> {
         let limit = self.database.defaults().get("max_connections").map_or(100, |v| v.as_i64());
         if self.database.activity().count() as i64 >= limit {
@@ -53,6 +58,7 @@ impl Backend for Engine {
             client_addr: request.address.map(|a| a.ip().to_string()),
             client_port: request.address.map(|a| i32::from(a.port())),
             background: None,
+            who: request.who,
         };
         Ok(Box::new(EngineSession(Session::new(&self.database, &options)?)))
     }
@@ -99,6 +105,10 @@ impl Backend for Engine {
 
     fn on_reload(&self, told: Arc<dyn Fn() + Send + Sync>) {
         self.database.set_reloader(told);
+    }
+
+    fn on_rotate(&self, told: Arc<dyn Fn() -> bool + Send + Sync>) {
+        self.database.set_rotator(told);
     }
 
     fn reload(&self, settings: Defaults) {
@@ -190,6 +200,15 @@ impl BackendSession for EngineSession {
     fn idle_timeout(&self) -> (u64, bool) {
         let in_block = self.0.status().as_u8() != b'I';
         (self.0.idle_timeout_ms(), in_block)
+    }
+
+    fn log_error(&self, e: &Error, statement: Option<&str>) -> bool {
+        self.0.log_error(e, statement);
+        true
+    }
+
+    fn blamed(&mut self) -> Option<String> {
+        self.0.take_blamed()
     }
 
     fn has_messages(&self) -> bool {

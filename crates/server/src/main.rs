@@ -25,7 +25,8 @@ use std::path::Path;
 
 /// Statements allocate much, on threads that come and go between sessions.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: os::memory::Counting<mimalloc::MiMalloc> =
+    os::memory::Counting(mimalloc::MiMalloc);
 
 const PROGRAMS: &str = "postgres, initdb, pg_ctl, pg_isready, pg_controldata";
 

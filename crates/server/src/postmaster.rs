@@ -5,7 +5,7 @@ use crate::config::{self, CommandLine};
 use crate::conn::Conn;
 use crate::hba::Hba;
 use crate::listen::{Acceptor, Listeners};
-use crate::log::{Log, LogConfig, severity_of};
+use crate::log::{Log, LogConfig};
 use crate::pidfile::{Facts, LockFile};
 use crate::reactor::{Crew, Flushes, Reactor};
 use crate::shared::{Shared, State};
@@ -122,15 +122,6 @@ impl Serving {
     }
 }
 
-fn log_config(defaults: &Defaults) -> LogConfig {
-    LogConfig {
-        prefix: defaults.show("log_line_prefix"),
-        min_messages: severity_of(&defaults.show("log_min_messages")),
-        min_error_statement: severity_of(&defaults.show("log_min_error_statement")),
-        connections: !matches!(defaults.show("log_connections").as_str(), "" | "off"),
-    }
-}
-
 fn number(defaults: &Defaults, name: &str) -> i64 {
     defaults.get(name).map_or(0, |v| v.as_i64())
 }
@@ -145,7 +136,7 @@ pub fn main(args: &[String], open: &Open) -> i32 {
                 true => e,
                 false => e.severity(Severity::Fatal),
             };
-            log.error(&crate::log::Who::default(), &e, None);
+            log.error(None, &e);
             1
         }
     }
@@ -173,10 +164,10 @@ fn run(args: &[String], open: &Open, log: &Arc<Log>) -> Result<i32> {
         println!("{}", defaults.show(name));
         return Ok(0);
     }
-    log.configure(log_config(&defaults));
+    log.configure(LogConfig::of(&defaults));
     if os::process::is_root() {
         let text = "running as root: any client that gets superuser rights owns this machine";
-        log.line(&Default::default(), "WARNING", text);
+        log.warning(text);
     }
     panic_hook(log);
     write_options(&disk, &data, args)?;
@@ -199,17 +190,18 @@ fn run(args: &[String], open: &Open, log: &Arc<Log>) -> Result<i32> {
     };
     let first = facts(socket_dirs.first().copied().unwrap_or_default());
     let mut pid_file = LockFile::for_data(&disk, &first)?;
+    if defaults.show("logging_collector") == "on" {
+        log.collect(&data, &defaults)?;
+    }
     log.server(&format!("starting {}", version(&defaults)));
     let mut listeners = Listeners::default();
     listeners.open_tcp(&addresses, port, log)?;
     open_unix_sockets(&mut listeners, &disk, &socket_dirs, &facts, log)?;
     let hba = Hba::read(&hba_path(&data, &defaults))?;
     let timeout = number(&defaults, "authentication_timeout").max(1) as u64 * 1000;
-    let connections = log.connections();
     let backend = open(&disk, &data, defaults, log)?;
     let shared = Shared::new(backend, log.clone(), hba);
     shared.set_authentication_timeout_ms(timeout);
-    shared.connections.set_logged(connections);
     let cores = os::thread::available_parallelism();
     let serving = Serving::begin(shared.clone(), listeners, cores)?;
     log.server("database system is ready to accept connections");
@@ -233,9 +225,9 @@ fn open_unix_sockets<'a>(
             if e.code() == base::SqlState::LOCK_FILE_EXISTS {
                 return Err(e);
             }
-            log.error(&Default::default(), &e.severity(Severity::Log), None);
+            log.error(None, &e.severity(Severity::Log));
             let text = format!("could not create Unix-domain socket in directory \"{dir}\"");
-            log.line(&Default::default(), "WARNING", &text);
+            log.warning(&text);
         }
     }
     if listeners.is_empty() {
@@ -257,7 +249,8 @@ fn panic_hook(log: &Arc<Log>) {
         let message = info.payload_as_str().unwrap_or("unknown reason");
         let trace = std::backtrace::Backtrace::force_capture();
         let text = format!("{message}, at {place}\n{trace}");
-        log.line(&Default::default(), "PANIC", &text);
+        let e = Error::with_severity(Severity::Panic, base::SqlState::INTERNAL_ERROR, text);
+        log.error(None, &e);
         if is_below(&trace.to_string(), &place) {
             os::abort("the server stops; it recovers when it is started again");
         }
@@ -354,6 +347,8 @@ fn signal_loop(
             reload(&shared, &folder, &settings);
         }
     }));
+    let rotated = log.clone();
+    shared.backend.on_rotate(Arc::new(move || rotated.rotate()));
     let mut stop = Stop::No;
     loop {
         // While stopping, the connections' end is looked for between signals.
@@ -362,6 +357,9 @@ fn signal_loop(
             _ => signals.wait_for(Duration::from_millis(20)).map_err(system)?,
         };
         match number {
+            Some(signal::USR1) => {
+                log.rotate();
+            }
             Some(signal::HUP) => reload(shared, data, &command_line.settings),
             Some(signal::TERM) if stop == Stop::No => {
                 log.server("received smart shutdown request");
@@ -400,19 +398,19 @@ fn reload(shared: &Arc<Shared>, data: &Path, command_line: &[(String, String)]) 
     log.server("received SIGHUP, reloading configuration files");
     match config::load(data, command_line) {
         Ok(defaults) => {
-            log.configure(log_config(&defaults));
-            shared.connections.set_logged(log.connections());
+            log.configure(LogConfig::of(&defaults));
+            log.reconfigure_files(&defaults);
             match Hba::read(&hba_path(data, &defaults)) {
                 Ok(hba) => shared.set_hba(hba),
                 Err(e) => {
-                    log.error(&Default::default(), &e.severity(Severity::Log), None);
-                    log.line(&Default::default(), "LOG", "pg_hba.conf was not reloaded");
+                    log.error(None, &e.severity(Severity::Log));
+                    log.server("pg_hba.conf was not reloaded");
                 }
             }
             shared.backend.reload(defaults);
         }
         Err(e) => {
-            log.error(&Default::default(), &e.severity(Severity::Log), None);
+            log.error(None, &e.severity(Severity::Log));
             let path = data.join("postgresql.conf");
             let text = "contains errors; no changes were applied";
             log.server(&format!("configuration file \"{}\" {text}", path.display()));

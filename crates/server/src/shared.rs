@@ -5,7 +5,7 @@ use crate::hba::Hba;
 use crate::log::Log;
 use os::sync::RwLock;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 /// How far the server has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +23,6 @@ pub enum State {
 #[derive(Default)]
 pub struct Connections {
     open: AtomicUsize,
-    log: AtomicBool,
 }
 
 impl Connections {
@@ -40,16 +39,6 @@ impl Connections {
     /// How many.
     pub fn count(&self) -> usize {
         self.open.load(Ordering::SeqCst)
-    }
-
-    /// `log_connections`
-    pub fn logged(&self) -> bool {
-        self.log.load(Ordering::Relaxed)
-    }
-
-    /// Sets `log_connections`.
-    pub fn set_logged(&self, yes: bool) {
-        self.log.store(yes, Ordering::Relaxed);
     }
 }
 

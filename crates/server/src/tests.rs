@@ -43,8 +43,11 @@ struct FakeSession {
 struct Shareable(Arc<Fake>);
 
 impl Backend for Shareable {
-    fn connect(&self, _: Request) -> Result<Box<dyn BackendSession>> {
-        let pid = self.0.pids.fetch_add(1, Ordering::SeqCst) + 1;
+    fn new_pid(&self) -> i32 {
+        self.0.pids.fetch_add(1, Ordering::SeqCst) + 1
+    }
+    fn connect(&self, request: Request) -> Result<Box<dyn BackendSession>> {
+        let pid = request.who.map_or(0, |w| w.pid);
         let interrupts = Arc::new(Interrupts::new());
         self.0.sessions.lock().push((pid, interrupts.clone()));
         let fake = self.0.clone();

@@ -14,6 +14,7 @@ const IDLE_IN_TRANSACTION: u32 = 16;
 const RECOVERY_CONFLICT: u32 = 32;
 const OUT_OF_MEMORY: u32 = 64;
 const CLIENT_GONE: u32 = 128;
+const ASK_MEMORY: u32 = 256;
 
 /// A session's interrupt flags and deadlines. Raising one wakes the session out of any wait
 /// that goes through [`Interrupts::sleep`] or a lock queue.
@@ -24,6 +25,9 @@ pub struct Interrupts {
     /// Milliseconds; 0 is none.
     lock_timeout_ms: AtomicU32,
     hold_off: AtomicBool,
+    /// Bytes the thread held when the statement began, and what the statement held when asked.
+    memory_before: AtomicU64,
+    memory: AtomicU64,
     /// What the session sleeps on. The two low bits are the lock manager's; the rest counts
     /// how often somebody wanted it to look up.
     pub(crate) word: AtomicU32,
@@ -46,6 +50,8 @@ impl Interrupts {
             statement_deadline: AtomicU64::new(0),
             lock_timeout_ms: AtomicU32::new(0),
             hold_off: AtomicBool::new(false),
+            memory_before: AtomicU64::new(0),
+            memory: AtomicU64::new(0),
             word: AtomicU32::new(0),
         }
     }
@@ -96,6 +102,17 @@ impl Interrupts {
         self.raise(OUT_OF_MEMORY);
     }
 
+    /// Wants to know how much memory the statement holds.
+    pub fn ask_memory(&self) {
+        self.memory.store(0, Ordering::Relaxed);
+        self.flags.fetch_or(ASK_MEMORY, Ordering::SeqCst);
+    }
+
+    /// The answer to [`Interrupts::ask_memory`]; 0 until it has come.
+    pub fn memory(&self) -> usize {
+        self.memory.load(Ordering::Relaxed) as usize
+    }
+
     /// The client has closed its connection.
     pub fn client_gone(&self) {
         self.raise(CLIENT_GONE);
@@ -109,7 +126,9 @@ impl Interrupts {
     /// Before a statement: forgets a cancel that came too late for the one before, and sets
     /// the deadline from `statement_timeout`, `None` for none.
     pub fn begin_statement(&self, timeout: Option<Duration>) {
-        self.flags.fetch_and(!(CANCEL | STATEMENT_TIMEOUT | OUT_OF_MEMORY), Ordering::SeqCst);
+        let stale = CANCEL | STATEMENT_TIMEOUT | OUT_OF_MEMORY | ASK_MEMORY;
+        self.flags.fetch_and(!stale, Ordering::SeqCst);
+        self.memory_before.store(os::memory::thread_bytes() as u64, Ordering::Relaxed);
         let deadline = timeout.map_or(0, |t| monotonic_nanos() + t.as_nanos() as u64);
         self.statement_deadline.store(deadline, Ordering::Relaxed);
     }
@@ -162,6 +181,13 @@ impl Interrupts {
 
     #[cold]
     fn process(&self) -> Result<()> {
+        if self.flags.load(Ordering::Relaxed) & ASK_MEMORY != 0 {
+            // The thread's own count: a statement stays on the thread that began it.
+            let before = self.memory_before.load(Ordering::Relaxed) as i64;
+            let held = os::memory::thread_bytes().saturating_sub(before).max(0);
+            self.memory.store(held as u64, Ordering::Relaxed);
+            self.flags.fetch_and(!ASK_MEMORY, Ordering::SeqCst);
+        }
         if self.hold_off.load(Ordering::Relaxed) {
             return Ok(());
         }

@@ -60,6 +60,7 @@ fn compare_bytes(type_oid: Oid, a: &[u8], b: &[u8], lookup: &dyn TypeLookup) -> 
         | oid::UUID
         | oid::MACADDR
         | oid::MACADDR8
+        | oid::ACLITEM
         | oid::CSTRING => a.cmp(b),
         oid::BPCHAR => compare_bpchar(a, b),
         oid::NUMERIC => numeric::compare(a, b),

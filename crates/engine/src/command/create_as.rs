@@ -131,6 +131,7 @@ impl Session {
         }
         drop(env);
         self.core.changes.count(table, count, 0);
+        self.core.changes.note(self.core.state.oid, table, [count, 0, 0]);
         Ok(count)
     }
 

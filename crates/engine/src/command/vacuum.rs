@@ -78,6 +78,7 @@ impl Session {
         }
         self.commit_transaction()?;
         self.core.database.changes.vacuumed(database, table, counts);
+        self.core.database.stats.worked(database, table, crate::stats::Work::Vacuum, None);
         self.ensure_transaction()
     }
 
@@ -116,6 +117,7 @@ impl Session {
         let counts = self.core.database.changes.of(database, table);
         crate::command::analyze::analyze_table(self, table, &work.columns)?;
         self.core.database.changes.analysed(database, table, counts);
+        self.core.database.stats.worked(database, table, crate::stats::Work::Analyze, None);
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! Checkpoints, the background writer, and the thread that runs both.
 
 use super::{Database, thread_error};
+use crate::log::message;
 use base::{Lsn, Result};
 use os::sync::{Condvar, Mutex};
 use std::sync::{Arc, Weak};
@@ -16,8 +17,23 @@ pub enum CheckpointKind {
     EndOfRecovery,
     /// Somebody asked: at once.
     Requested,
-    /// Time or volume: spread out.
+    /// It is time: spread out.
     Timed,
+    /// The log has grown: spread out.
+    Volume,
+}
+
+impl CheckpointKind {
+    /// As the log has it.
+    fn flags(self) -> &'static str {
+        match self {
+            CheckpointKind::Shutdown => "shutdown immediate",
+            CheckpointKind::EndOfRecovery => "end-of-recovery immediate wait",
+            CheckpointKind::Requested => "immediate force wait",
+            CheckpointKind::Timed => "time",
+            CheckpointKind::Volume => "wal",
+        }
+    }
 }
 
 #[derive(Default)]
@@ -43,12 +59,18 @@ impl Database {
         let _one = self.checkpoints.running.lock();
         let storage = &self.storage;
         let shutdown = kind == CheckpointKind::Shutdown;
+        let logged = self.defaults().get("log_checkpoints").is_some_and(|v| v.as_bool());
+        if logged {
+            let e = message(format!("checkpoint starting: {}", kind.flags()));
+            self.log_as("checkpointer", &e);
+        }
+        let before = storage.wal.redo_pointer();
         let redo = storage.wal.begin_checkpoint()?;
         let started = os::clock::monotonic_nanos();
         let span = self.spread(kind);
         let mut pace = |done: f64| self.pace(started, span, done);
         storage.txn.checkpoint()?;
-        storage.pool.checkpoint(shutdown, &mut pace)?;
+        let counts = storage.pool.checkpoint(shutdown, &mut pace)?;
         let horizon = storage.txn.horizon();
         let checkpoint = CheckPoint {
             redo,
@@ -63,15 +85,52 @@ impl Database {
             ..CheckPoint::default()
         };
         storage.wal.finish_checkpoint(&self.control, checkpoint, shutdown)?;
+        let mut segments = (0, 0);
         if !shutdown {
-            storage.wal.remove_old_segments(redo, self.spare_segments())?;
+            segments = storage.wal.remove_old_segments(redo, self.spare_segments())?;
+        }
+        self.stats.checkpointer.count(kind, &counts);
+        if logged {
+            let total = (os::clock::monotonic_nanos() - started) / 1000;
+            let text = self.checkpoint_text(&counts, segments, total, (before, redo));
+            self.log_as("checkpointer", &message(text));
         }
         Ok(())
     }
 
+    /// What the log says when one is done.
+    fn checkpoint_text(
+        &self,
+        counts: &buffer::CheckpointCounts,
+        (recycled, removed): (usize, usize),
+        total_micros: u64,
+        (before, redo): (Lsn, Lsn),
+    ) -> String {
+        let buffers = self.defaults().get("shared_buffers").map_or(1, |v| v.as_i64()).max(1);
+        let seconds = |micros: u64| format!("{:.3} s", micros as f64 / 1e6);
+        let distance = redo.0.saturating_sub(before.0) >> 10;
+        let estimate = self.stats.checkpointer.estimate(distance);
+        let each = counts.sync_micros / (counts.files.max(1) as u64);
+        format!(
+            "checkpoint complete: wrote {} buffers ({:.1}%), wrote 0 SLRU buffers; 0 WAL file(s) \
+             added, {removed} removed, {recycled} recycled; write={}, sync={}, total={}; sync \
+             files={}, longest={}, average={}; distance={distance} kB, estimate={estimate} kB; \
+             lsn={}, redo lsn={redo}",
+            counts.pages,
+            counts.pages as f64 * 100.0 / buffers as f64,
+            seconds(counts.write_micros),
+            seconds(counts.sync_micros),
+            seconds(total_micros),
+            counts.files,
+            seconds(each),
+            seconds(each),
+            self.storage.wal.inserted(),
+        )
+    }
+
     /// How long a timed checkpoint takes.
     fn spread(&self, kind: CheckpointKind) -> Duration {
-        if kind != CheckpointKind::Timed {
+        if !matches!(kind, CheckpointKind::Timed | CheckpointKind::Volume) {
             return Duration::ZERO;
         }
         let defaults = self.defaults();
@@ -136,6 +195,16 @@ impl Database {
         Ok(())
     }
 
+    /// Begins to watch how much memory the process holds. Not for simulated servers, of which
+    /// there are many in one process.
+    pub fn watch_memory(self: &Arc<Database>) -> Result<()> {
+        let own = Arc::downgrade(self);
+        let watch = move || super::memory::watch(&own);
+        let thread = os::thread::spawn("memory", watch).map_err(thread_error)?;
+        self.checkpoints.state.lock().threads.push(thread);
+        Ok(())
+    }
+
     /// Stops them and waits for their end.
     pub(super) fn stop_background(&self) {
         let threads = {
@@ -197,8 +266,9 @@ fn checkpointer(database: &Weak<Database>) {
         if database.storage.wal.inserted() == last_redo {
             continue;
         }
-        if let Err(e) = database.checkpoint(CheckpointKind::Timed) {
-            database.log(&e.context("checkpoint"));
+        let kind = if by_volume { CheckpointKind::Volume } else { CheckpointKind::Timed };
+        if let Err(e) = database.checkpoint(kind) {
+            database.log_as("checkpointer", &e.context("checkpoint"));
         }
         last_redo = database.storage.wal.inserted();
     }

@@ -5,6 +5,7 @@ mod checkpoint;
 mod create;
 mod files;
 pub(crate) mod folders;
+mod memory;
 mod oids;
 mod redo;
 
@@ -14,6 +15,7 @@ pub use files::PendingFiles;
 pub use oids::OidGenerator;
 
 use crate::activity::Activity;
+use crate::log::{LogLine, Logger};
 use crate::settings::Defaults;
 use access::Storage;
 use base::{Error, Lsn, Oid, Result, Xid};
@@ -40,9 +42,6 @@ pub struct DatabaseState {
     pub cache: Arc<SharedCache>,
 }
 
-/// Writes messages to the server's log.
-pub type Logger = Arc<dyn Fn(&Error) + Send + Sync>;
-
 /// A running server without its sockets. Sessions are made by [`crate::Session::new`].
 pub struct Database {
     pub(crate) disk: Disk,
@@ -57,10 +56,17 @@ pub struct Database {
     pub(crate) changes: crate::autovacuum::AllChanges,
     pub(crate) doors: folders::Doors,
     pub(crate) exports: crate::session::Exports,
+    /// The server's parts, as the log knows them.
+    parts: Mutex<HashMap<String, Arc<crate::log::LogWho>>>,
+    /// Counters.
+    pub(crate) stats: crate::stats::Stats,
+    /// What all sessions hold in memory.
+    pub(crate) memory: Arc<base::memory::Account>,
     /// Held while `postgresql.auto.conf` is written.
     pub(crate) auto_conf: Mutex<()>,
     configuration: AtomicU64,
     reloader: RwLock<Option<crate::notify::Waker>>,
+    rotator: RwLock<Option<Arc<dyn Fn() -> bool + Send + Sync>>>,
     pub(crate) switchboard: crate::notify::Switchboard,
     logger: RwLock<Option<Logger>>,
     /// When it was started, in microseconds since 1970.
@@ -141,14 +147,21 @@ impl Database {
             changes: Default::default(),
             doors: Default::default(),
             exports: Default::default(),
+            parts: Mutex::default(),
+            stats: Default::default(),
+            memory: base::memory::Account::root(0),
             auto_conf: Mutex::new(()),
             configuration: AtomicU64::new(0),
             reloader: RwLock::new(None),
+            rotator: RwLock::new(None),
             switchboard: Default::default(),
             logger: RwLock::new(None),
             start_micros: os::clock::now_micros(),
         });
         database.recover(clean)?;
+        database.empty_temp_folder()?;
+        database.watch_locks();
+        database.stats.read(&database.disk, dir, clean)?;
         database.start_background()?;
         Ok(database)
     }
@@ -224,6 +237,17 @@ impl Database {
         *self.reloader.write() = Some(reloader);
     }
 
+    /// Sets who begins new log files.
+    pub fn set_rotator(&self, rotator: Arc<dyn Fn() -> bool + Send + Sync>) {
+        *self.rotator.write() = Some(rotator);
+    }
+
+    /// Has new log files begun; false if there are none.
+    pub(crate) fn rotate_log(&self) -> bool {
+        let rotator = self.rotator.read().clone();
+        rotator.is_some_and(|rotate| rotate())
+    }
+
     /// Has the configuration files read again; false if nobody does that.
     pub(crate) fn reload(&self) -> bool {
         let reloader = self.reloader.read().clone();
@@ -260,8 +284,26 @@ impl Database {
 
     /// Writes a line to the server's log.
     pub fn log(&self, message: &Error) {
-        if let Some(logger) = &*self.logger.read() {
-            logger(message);
+        self.write_log(&LogLine::of_server(message));
+    }
+
+    /// Writes a line of one of the server's parts to its log.
+    pub(crate) fn log_as(&self, part: &str, message: &Error) {
+        self.write_log(&LogLine { who: Some(&self.part(part)), ..LogLine::of_server(message) });
+    }
+
+    /// One of the server's parts, as the log and the activity view know it.
+    pub(crate) fn part(&self, name: &str) -> Arc<crate::log::LogWho> {
+        let mut parts = self.parts.lock();
+        let new = || crate::log::LogWho::server(self.activity.new_pid(), name);
+        parts.entry(name.to_string()).or_insert_with(new).clone()
+    }
+
+    /// Writes lines to the server's log.
+    pub(crate) fn write_log(&self, line: &LogLine<'_>) {
+        let logger = self.logger.read().clone();
+        if let Some(logger) = logger {
+            logger(line);
         }
     }
 
@@ -280,6 +322,7 @@ impl Database {
         self.stop_background();
         self.control.update(|c| c.state = DbState::ShuttingDown)?;
         self.checkpoint(CheckpointKind::Shutdown)?;
+        self.stats.write(&self.disk, &self.dir)?;
         self.storage.wal.shutdown()
     }
 

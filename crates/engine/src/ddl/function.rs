@@ -164,7 +164,7 @@ impl Ddl<'_> {
             self.depend_expr(own, e, Oid::INVALID)?;
         }
         if let Some(body) = &new.body {
-            let queries: Vec<ir::Query> = crate::cook::from_text(body)?;
+            let queries = crate::cook::body_from_text(body)?;
             for q in &queries {
                 self.depend_query(own, q)?;
             }
@@ -575,7 +575,10 @@ impl Ddl<'_> {
             analyze::clear_places(q);
         }
         self.check_result(&queries, new, &d.all, &d.modes)?;
-        crate::cook::to_text(&queries)
+        match (body, queries.as_slice()) {
+            (FuncBody::Return(_), [query]) => crate::cook::to_text(query),
+            _ => crate::cook::to_text(&queries),
+        }
     }
 
     /// Analyses a body in a string, to find mistakes early.

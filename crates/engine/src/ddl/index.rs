@@ -154,7 +154,13 @@ impl Ddl<'_> {
                 true => key.collation,
                 false => Oid::INVALID,
             };
-            columns.push(NewColumn::new(&name, t, collation));
+            let mut column = NewColumn::new(&name, t, collation);
+            // A column is held as it is in the table.
+            if key.attnum > 0 {
+                let attr = &table.tuple.attrs[key.attnum as usize - 1];
+                column.storage = (attr.type_oid == type_oid).then_some(attr.storage);
+            }
+            columns.push(column);
         }
         Ok(columns)
     }

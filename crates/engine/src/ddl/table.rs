@@ -480,7 +480,11 @@ impl Ddl<'_> {
 }
 
 /// Puts a constraint where its turn comes.
-fn sort_constraint<'s>(p: Pending<'s>, later: &mut Later<'s>) -> Result<()> {
+fn sort_constraint<'s>(mut p: Pending<'s>, later: &mut Later<'s>) -> Result<()> {
+    // No row of a new table can violate it.
+    if p.constraint.not_valid {
+        p.constraint.to_mut().not_valid = false;
+    }
     let list = match &p.constraint.kind {
         ConstraintKind::Check(_) => &mut later.checks,
         ConstraintKind::Unique(_) | ConstraintKind::PrimaryKey(_) => &mut later.keys,

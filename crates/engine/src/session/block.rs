@@ -302,6 +302,7 @@ impl Session {
         self.core.settings.lock().commit_level();
         self.core.users_of_settings();
         self.place.update(|info| info.xact_start = 0);
+        core.changes.end_transaction(core.state.oid, committed.is_ok());
         match committed {
             Ok(gate) => {
                 self.gate = self.gate.max(gate);
@@ -345,6 +346,7 @@ impl Session {
         drop(settings);
         self.core.users_of_settings();
         self.place.update(|info| info.xact_start = 0);
+        self.core.changes.end_transaction(self.core.state.oid, false);
         result.and(files)
     }
 

@@ -66,6 +66,10 @@ pub struct SessionCore {
     pub source: Arc<CachedSource>,
     /// Settings.
     pub settings: Mutex<SessionSettings>,
+    /// Whose lines in the log are the session's.
+    pub who: Option<Arc<crate::log::LogWho>>,
+    /// What its statements hold in memory.
+    pub memory: Arc<base::memory::Account>,
     /// Files that come and go with the transaction.
     pub files: Mutex<PendingFiles>,
     /// Sequences used, by OID, and the last one.
@@ -120,7 +124,11 @@ impl SessionCore {
         let state = database.database_state(about.oid);
         let (store, overlay, source) = rows_of(&state, database, about.tablespace);
         let users = Users { authenticated: role, session: role, current: role };
+        let mut settings = SessionSettings::new(defaults);
+        settings.set_temp_space(database.temp_space(pid));
         Ok(SessionCore {
+            who: options.who.clone(),
+            memory: base::memory::Account::child(&database.memory),
             database: database.clone(),
             state,
             database_name: about.name.clone(),
@@ -128,7 +136,7 @@ impl SessionCore {
             store,
             overlay,
             source,
-            settings: Mutex::new(SessionSettings::new(defaults)),
+            settings: Mutex::new(settings),
             files: Mutex::default(),
             sequences: Mutex::default(),
             changes: Default::default(),

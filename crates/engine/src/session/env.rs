@@ -47,7 +47,7 @@ impl<'a> StatementEnv<'a> {
         let transaction = core.txn_if_any().map(|t| t.start_micros());
         Ok(StatementEnv {
             core,
-            lookup: ViewLookup { view: view.clone() },
+            lookup: ViewLookup { view: view.clone(), core: Arc::downgrade(core), statement_micros },
             view,
             settings,
             random,

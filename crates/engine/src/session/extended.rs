@@ -1,5 +1,6 @@
 //! The extended protocol: parse, bind, describe, execute, close, sync.
 
+use super::logging::{Told, message_name};
 use super::prepared::{Portal, Prepared};
 use super::simple::is_query;
 use super::{Session, TransactionStatus};
@@ -26,7 +27,11 @@ impl Session {
             self.skipping = true;
             self.fail_statement();
             match text {
-                Some(text) => self.locate(e, &text),
+                Some(text) => {
+                    let e = self.locate(e, &text);
+                    self.blamed = Some(text);
+                    e
+                }
                 None => e,
             }
         })
@@ -42,7 +47,19 @@ impl Session {
         self.statement_micros = os::clock::now_micros();
         self.show_state(Some(text), self.statement_micros);
         let shared: Arc<str> = Arc::from(text);
-        self.extended(Some(shared.clone()), |s| s.parse_message(name, shared, types))
+        let result = self.extended(Some(shared.clone()), |s| s.parse_message(name, shared, types));
+        if self.logs && result.is_ok() {
+            let what = format!("parse {}", if name.is_empty() { "<unnamed>" } else { name });
+            self.log_since(&what, text, "PARSE", None);
+        }
+        result
+    }
+
+    /// Logs how long the message took that came at `statement_micros`.
+    #[cold]
+    fn log_since(&self, what: &str, text: &str, tag: &str, portal: Option<&Portal>) {
+        let micros = (os::clock::now_micros() - self.statement_micros).max(0);
+        self.log_duration(micros as u64 * 1000, false, Told { what, text, tag, portal });
     }
 
     fn parse_message(&mut self, name: &str, text: Arc<str>, types: &[Oid]) -> Result<()> {
@@ -82,7 +99,21 @@ impl Session {
         params: &[RawParam<'_>],
         result_formats: &[bool],
     ) -> Result<()> {
-        self.extended(None, |s| s.bind_message(portal, statement, formats, params, result_formats))
+        if self.logs {
+            self.statement_micros = os::clock::now_micros();
+        }
+        let bound = self
+            .extended(None, |s| s.bind_message(portal, statement, formats, params, result_formats));
+        if let Err(e) = bound {
+            self.blamed = self.find_prepared(statement).ok().map(|p| p.text.clone());
+            return Err(e);
+        }
+        if self.logs
+            && let Some(p) = self.portals.get(portal)
+        {
+            self.log_since(&message_name("bind", p), &p.prepared.text, "BIND", Some(p));
+        }
+        Ok(())
     }
 
     fn bind_message(
@@ -212,10 +243,51 @@ impl Session {
         self.statement_micros = os::clock::now_micros();
         self.show_state(Some(text.as_deref().unwrap_or("")), self.statement_micros);
         self.start_statement_clock();
-        let result = self.extended(text, |s| s.execute_message(name, max_rows, sink));
+        let result = match self.logs {
+            false => self.extended(text, |s| s.execute_portal(name, max_rows, sink)),
+            true => self.execute_logged(text, name, max_rows, sink),
+        };
         self.interrupts().end_statement();
         self.tell(sink);
         result
+    }
+
+    #[cold]
+    fn execute_logged(
+        &mut self,
+        text: Option<Arc<str>>,
+        name: &str,
+        max_rows: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
+        let started = os::clock::monotonic_nanos();
+        // What the portal was, since running a transaction command drops it.
+        let mut about = None;
+        let mut logged = false;
+        if let Some(portal) = self.portals.get(name) {
+            let what = if portal.position > 0 { "execute fetch from" } else { "execute" };
+            logged = self.log_execute(portal, what);
+            let mut copy = Portal::new(name, portal.prepared.clone(), portal.params.clone());
+            copy.formats.clone_from(&portal.formats);
+            about = Some((copy, message_name(what, portal)));
+        }
+        self.extended(text, |s| s.execute_portal(name, max_rows, sink))?;
+        let nanos = os::clock::monotonic_nanos() - started;
+        if let Some((portal, what)) = &about {
+            let text = &portal.prepared.text;
+            let tag = crate::log::tag_of(text);
+            let told = Told { what, text, tag: &tag, portal: Some(portal) };
+            self.log_duration(nanos, logged, told);
+        }
+        Ok(())
+    }
+
+    fn execute_portal(&mut self, name: &str, max_rows: u64, sink: &mut dyn Sink) -> Result<()> {
+        let result = self.execute_message(name, max_rows, sink);
+        result.map_err(|e| match self.portals.get(name).and_then(|p| self.parameter_context(p)) {
+            Some(context) => e.context(context),
+            None => e,
+        })
     }
 
     fn execute_message(&mut self, name: &str, max_rows: u64, sink: &mut dyn Sink) -> Result<()> {

@@ -1,10 +1,13 @@
 //! The catalogs as values' input and output functions ask for them.
 
+use super::core::SessionCore;
+use super::env::StatementEnv;
 use crate::ddl::name::quote;
 use base::{Oid, Result, err};
 use catalog::{CatalogView, oids};
 use functions::CatalogLookup;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use types::Datum;
 use types::io::{TypeInfo, TypeLookup};
 use types::tuple::TupleDesc;
 
@@ -12,6 +15,10 @@ use types::tuple::TupleDesc;
 pub struct ViewLookup {
     /// The view.
     pub view: CatalogView,
+    /// Who runs the conditions of domains.
+    pub core: Weak<SessionCore>,
+    /// When the statement began.
+    pub statement_micros: i64,
 }
 
 impl ViewLookup {
@@ -105,7 +112,47 @@ impl ViewLookup {
     }
 }
 
+impl ViewLookup {
+    /// Whether a domain, or one below it, refuses some values.
+    fn is_constrained(&self, domain: Oid) -> Result<bool> {
+        let mut t = self.view.type_(domain)?;
+        while t.kind == b'd' {
+            if t.not_null || self.view.domain_constraints(t.oid)?.iter().any(|c| c.kind == b'c') {
+                return Ok(true);
+            }
+            t = self.view.type_(t.base_type)?;
+        }
+        Ok(false)
+    }
+}
+
 impl TypeLookup for ViewLookup {
+    fn check_domain(&self, domain: Oid, value: &Datum) -> Result<()> {
+        if !self.is_constrained(domain)? {
+            return Ok(());
+        }
+        let Some(core) = self.core.upgrade() else { return Ok(()) };
+        let random = std::cell::Cell::new([1, 2]);
+        let env = StatementEnv::new(&core, &random, self.statement_micros)?;
+        let base = self.type_info(domain).map_or(domain, |t| t.base);
+        let value = ir::Expr::Const(ir::Const {
+            ty: base,
+            typmod: -1,
+            collation: Oid::INVALID,
+            value: value.clone(),
+            location: None,
+        });
+        let checked = ir::Expr::CoerceToDomain {
+            arg: Box::new(value),
+            ty: domain,
+            typmod: -1,
+            collation: Oid::INVALID,
+            form: ir::CoercionForm::ImplicitCast,
+            location: None,
+        };
+        core.evaluate(&env, checked, Arc::new([])).map(|_| ())
+    }
+
     fn type_info(&self, oid: Oid) -> Option<Arc<TypeInfo>> {
         if let Some(info) = functions::builtin_type_info(oid) {
             return Some(Arc::new(info));

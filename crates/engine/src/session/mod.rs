@@ -14,6 +14,7 @@ mod env;
 mod extended;
 mod literals;
 mod lock_table;
+mod logging;
 mod lookup;
 pub(crate) mod permission;
 mod planning;
@@ -28,6 +29,7 @@ mod utility;
 pub use block::TransactionStatus;
 pub use core::{SequenceCache, SessionCore};
 pub use env::StatementEnv;
+pub use logging::{LogSettings, rank, rank_named};
 pub(crate) use planning::RunParts;
 pub use prepared::{Portal, Prepared};
 pub(crate) use simple::{is_query, statement_name};
@@ -60,6 +62,8 @@ pub struct SessionOptions {
     pub client_port: Option<i32>,
     /// A process of the server in this database, whatever the names say.
     pub background: Option<base::Oid>,
+    /// Whose lines in the log are the session's.
+    pub who: Option<Arc<crate::log::LogWho>>,
 }
 
 /// One client's session.
@@ -78,12 +82,17 @@ pub struct Session {
     pub(crate) statement_micros: i64,
     /// An extended-protocol error: messages are skipped until Sync.
     pub(crate) skipping: bool,
+    /// Statements may have to be logged, as the last one's settings had it.
+    pub(crate) logs: bool,
+    /// The statement of the portal whose message failed.
+    pub(crate) blamed: Option<Arc<str>>,
 }
 
 impl Session {
     /// Connects a role to a database.
     pub fn new(database: &Arc<Database>, options: &SessionOptions) -> Result<Session> {
-        let pid = database.activity().new_pid();
+        let given = options.who.as_ref().map(|w| w.pid);
+        let pid = given.unwrap_or_else(|| database.activity().new_pid());
         let interrupts = Arc::new(Interrupts::new());
         let core = SessionCore::connect(database, options, pid, interrupts.clone())?;
         let core = Arc::new(core);
@@ -97,7 +106,8 @@ impl Session {
             state_change: os::clock::now_micros(),
             ..SessionInfo::default()
         };
-        let place = database.activity().enter(info, interrupts);
+        let place =
+            database.activity().enter(info, interrupts, core.memory.clone(), core.who.clone());
         let mut session = Session {
             core,
             place,
@@ -109,9 +119,15 @@ impl Session {
             gate: Lsn::INVALID,
             statement_micros: os::clock::now_micros(),
             skipping: false,
+            logs: false,
+            blamed: None,
         };
         session.enter_database(options)?;
         session.apply_start_settings(options)?;
+        let name = session.show("application_name").unwrap_or_default();
+        session.place.update(|info| info.application_name = name);
+        session.core.database.stats.change_database(session.core.state.oid, |d| d.sessions += 1);
+        session.logs = session.core.resolved().log.statements;
         Ok(session)
     }
 
@@ -235,12 +251,17 @@ impl Session {
             let least = least_severity(self.core.settings.lock().str("client_min_messages"));
             for notice in notices {
                 let severity = notice.fields().severity;
+                self.log_error(&notice, None);
                 if severity >= least || severity == base::Severity::Info {
                     sink.notice(&notice);
                 }
             }
         }
-        for (name, value) in self.core.settings.lock().take_reports() {
+        let reports = self.core.settings.lock().take_reports();
+        for (name, value) in reports {
+            if name == "application_name" {
+                self.place.update(|info| info.application_name.clone_from(&value));
+            }
             sink.parameter_status(name, &value);
         }
     }
@@ -256,6 +277,7 @@ impl Session {
         self.place.update(|info| {
             info.state = state;
             info.state_change = now;
+            info.thread = os::wait::thread_place();
             if let Some(query) = query {
                 info.query_start = now;
                 info.query.clear();

@@ -160,7 +160,7 @@ impl RunParts {
         Ok(RunParts {
             storage: core.database.storage().clone(),
             txn: core.txn()?,
-            memory: Account::root(0),
+            memory: core.memory.clone(),
             settings: core.resolved(),
             hooks: crate::ri::RiHooks::new(core),
         })

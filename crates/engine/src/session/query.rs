@@ -414,6 +414,12 @@ impl Session {
                 _ => (0, rows),
             };
             self.core.changes.count(*relid, inserted, dead);
+            let by_kind = match plan.command {
+                CmdType::Insert => [rows, 0, 0],
+                CmdType::Delete => [0, 0, rows],
+                _ => [0, rows, 0],
+            };
+            self.core.changes.note(self.core.state.oid, *relid, by_kind);
         }
     }
 

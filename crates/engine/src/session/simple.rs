@@ -1,6 +1,7 @@
 //! The simple protocol: a string of statements.
 
 use super::literals::{Normalized, normalize};
+use super::logging::Told;
 use super::prepared::{Normal, Portal, Prepared};
 use super::{Session, TransactionStatus};
 use crate::sink::Sink;
@@ -19,7 +20,10 @@ impl Session {
         self.statement_micros = os::clock::now_micros();
         self.show_state(Some(text), self.statement_micros);
         self.start_statement_clock();
-        let result = self.run_string(text, sink);
+        let result = match self.logs {
+            false => self.run_string(text, sink),
+            true => self.run_logged(text, sink),
+        };
         self.interrupts().end_statement();
         let result = result.map_err(|e| {
             self.fail_statement();
@@ -32,11 +36,12 @@ impl Session {
     }
 
     /// Sets the deadlines of `statement_timeout` and `lock_timeout`.
-    pub(crate) fn start_statement_clock(&self) {
+    pub(crate) fn start_statement_clock(&mut self) {
         self.core.follow_configuration();
         let settings = self.core.resolved();
         self.interrupts().begin_statement(settings.statement_timeout);
         self.interrupts().set_lock_timeout_ms(settings.lock_timeout_ms);
+        self.logs = settings.log.statements;
     }
 
     /// Runs a statement that was seen before with other numbers, or the same; false if that is
@@ -98,6 +103,19 @@ impl Session {
         self.end_statement()?;
         self.tell(sink);
         sink.command_complete(&tag.unwrap_or_default())
+    }
+
+    /// Runs a string of statements, and logs it and how long it took.
+    #[cold]
+    fn run_logged(&mut self, text: &str, sink: &mut dyn Sink) -> Result<()> {
+        let started = os::clock::monotonic_nanos();
+        let logged = self.log_string(text);
+        self.run_string(text, sink)?;
+        let nanos = os::clock::monotonic_nanos() - started;
+        let tag = crate::log::tag_of(text);
+        let told = Told { what: "statement", text, tag: &tag, portal: None };
+        self.log_duration(nanos, logged, told);
+        Ok(())
     }
 
     fn run_string(&mut self, text: &str, sink: &mut dyn Sink) -> Result<()> {

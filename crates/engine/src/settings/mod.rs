@@ -99,6 +99,11 @@ impl Defaults {
         settings::find(name).map(|def| &self.values[def.index])
     }
 
+    /// A setting with a dot in its name.
+    pub fn custom(&self, name: &str) -> Option<&str> {
+        self.custom.get(name).map(SettingValue::as_str)
+    }
+
     /// A value as SHOW gives it.
     pub fn show(&self, name: &str) -> String {
         settings::find(name).map(|d| d.show(&self.values[d.index])).unwrap_or_default()
@@ -148,6 +153,8 @@ pub struct SessionSettings {
     /// Settings with the report flag that changed since they were last told.
     to_report: Vec<usize>,
     resolved: Option<Arc<Resolved>>,
+    /// Where operators write to that outgrow their memory.
+    temp: Option<executor::TempSpace>,
 }
 
 impl SessionSettings {
@@ -162,7 +169,14 @@ impl SessionSettings {
             version: 1,
             to_report: Vec::new(),
             resolved: None,
+            temp: None,
         }
+    }
+
+    /// Sets where operators write to that outgrow their memory.
+    pub fn set_temp_space(&mut self, temp: executor::TempSpace) {
+        self.temp = Some(temp);
+        self.version += 1;
     }
 
     /// Changes with every change of a value.

@@ -63,13 +63,19 @@ pub struct Resolved {
     pub idle_session_timeout_ms: u64,
     /// `idle_in_transaction_session_timeout` in milliseconds; 0 is none.
     pub idle_in_transaction_timeout_ms: u64,
+    /// What is logged.
+    pub log: crate::session::LogSettings,
 }
 
 impl Resolved {
     /// Looks the settings up; `before` is what was in force until now.
     pub(super) fn new(s: &SessionSettings, before: Option<&Resolved>) -> Resolved {
         let timeout = s.i64("statement_timeout");
+        if let Some(temp) = &s.temp {
+            temp.set_limit_kb(s.i64("temp_file_limit"));
+        }
         let mut new = Resolved {
+            log: crate::session::LogSettings::new(s),
             version: s.version(),
             plan_version: s.version(),
             format: format_of(s),
@@ -78,7 +84,7 @@ impl Resolved {
             exec: ExecSettings {
                 work_mem: (s.i64("work_mem") as usize) << 10,
                 hash_mem_multiplier: s.f64("hash_mem_multiplier"),
-                ..ExecSettings::default()
+                temp: s.temp.clone(),
             },
             plan_cache_mode: match s.str("plan_cache_mode") {
                 "force_custom_plan" => PlanCacheMode::ForceCustom,

@@ -2,7 +2,7 @@
 
 use super::args::{Args, opt_text};
 use super::text::{over, stored, style};
-use super::{SysSession, ViewNames, constraint, index};
+use super::{SysSession, ViewNames, constraint, index, partition};
 use crate::ddl::name::quote;
 use base::{Error, Result, err};
 use catalog::{RelationDesc, RuleDesc, TriggerDesc, oids};
@@ -19,7 +19,7 @@ pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
         "pg_get_ruledef" => rule_definition(s, args),
         "pg_get_triggerdef" => trigger_definition(s, args),
         "pg_get_partkeydef" => partition_key(s, args),
-        "pg_get_partition_constraintdef" => Ok(Datum::Null),
+        "pg_get_partition_constraintdef" => partition::call(s, args),
         "pg_get_statisticsobjdef"
         | "pg_get_statisticsobjdef_columns"
         | "pg_get_statisticsobjdef_expressions" => Ok(Datum::Null),

@@ -3,10 +3,10 @@
 use super::args::{Args, opt_text};
 use super::{SysSession, ViewNames};
 use crate::ddl::name::quote;
-use crate::describe::format_type;
+use crate::describe::format_type_bare;
 use base::{Oid, Result, err};
 use catalog::ProcDesc;
-use ir::deparse::{Style, quote_literal};
+use ir::deparse::{BodyPart, Style, body_part, quote_literal};
 use types::Datum;
 
 pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> {
@@ -124,7 +124,7 @@ fn argument(s: &dyn SysSession, p: &ProcDesc, a: &Argument) -> String {
         _ => "",
     };
     let name = if a.name.is_empty() { String::new() } else { format!("{} ", quote(a.name)) };
-    format!("{word}{name}{}", format_type(s.view(), a.ty, -1))
+    format!("{word}{name}{}", format_type_bare(s.view(), a.ty))
 }
 
 fn result(s: &dyn SysSession, p: &ProcDesc) -> Option<String> {
@@ -135,7 +135,7 @@ fn result(s: &dyn SysSession, p: &ProcDesc) -> Option<String> {
         return Some(format!("TABLE({})", arguments(s, p, false, true).unwrap_or_default()));
     }
     let set = if p.returns_set { "SETOF " } else { "" };
-    Some(format!("{set}{}", format_type(s.view(), p.return_type, -1)))
+    Some(format!("{set}{}", format_type_bare(s.view(), p.return_type)))
 }
 
 fn arg_default(s: &dyn SysSession, args: &Args) -> Result<Datum> {
@@ -153,6 +153,15 @@ fn arg_default(s: &dyn SysSession, args: &Args) -> Result<Datum> {
     Ok(opt_text(index.and_then(|i| defaults.get(i).cloned())))
 }
 
+/// How the body names its parameters: by number, empty where there is no name.
+fn parameter_names(p: &ProcDesc) -> ir::deparse::Parameters {
+    let inputs = all_arguments(p).into_iter().filter(|a| is_input(a.mode));
+    ir::deparse::Parameters {
+        function: p.name.to_string(),
+        names: inputs.map(|a| a.name.to_string()).collect(),
+    }
+}
+
 /// The body of a function in SQL's own syntax.
 fn body(s: &dyn SysSession, p: &ProcDesc) -> Result<Option<String>> {
     let Some(text) = &p.sql_body else { return Ok(None) };
@@ -160,18 +169,19 @@ fn body(s: &dyn SysSession, p: &ProcDesc) -> Result<Option<String>> {
         return Ok(Some(text.to_string()));
     }
     let names = ViewNames::new(s.view(), s.env().io());
+    let params = parameter_names(p);
     if text.starts_with('{') {
         let query: ir::Query = crate::cook::from_text(text)?;
         let value = query.target_list.first().map(|t| &t.expr);
         let Some(value) = value else { return Ok(None) };
-        let text = ir::deparse::expression(value, &[], &names, Style::PLAIN, false)?;
+        let text = body_part(BodyPart::Value(value), &params, &names, Style::PLAIN)?;
         return Ok(Some(format!("RETURN {text}")));
     }
     let queries: Vec<ir::Query> = crate::cook::from_text(text)?;
     let mut out = String::from("BEGIN ATOMIC\n");
     for query in &queries {
-        out.push_str(&ir::deparse::query(query, None, &names, Style::LINES, 0)?);
-        out.push_str(";\n");
+        let text = body_part(BodyPart::Statement(query), &params, &names, Style::LINES)?;
+        out.push_str(&format!("{text};\n"));
     }
     out.push_str("END");
     Ok(Some(out))

@@ -11,6 +11,7 @@ mod function;
 mod index;
 mod names;
 mod object;
+mod partition;
 mod privilege;
 mod session;
 mod settings;
@@ -81,6 +82,8 @@ pub trait SysSession {
     fn directory_bytes(&self, path: &str) -> Result<i64>;
     /// All sessions.
     fn sessions(&self) -> Vec<SessionInfo>;
+    /// The number of one of the server's parts.
+    fn part_pid(&self, part: &str) -> i32;
     /// All locks.
     fn locks(&self) -> Vec<LockInfo>;
     /// Numbers of the sessions that hold up another.

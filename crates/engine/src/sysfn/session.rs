@@ -80,7 +80,20 @@ impl SysSession for StatementEnv<'_> {
     }
 
     fn sessions(&self) -> Vec<SessionInfo> {
-        self.core.database.activity().sessions()
+        let mut sessions = self.core.database.activity().sessions();
+        for lock in self.locks() {
+            if let txn::LockTag::Transaction(xid) = lock.tag
+                && lock.granted
+                && let Some(i) = sessions.iter_mut().find(|i| i.pid == lock.pid)
+            {
+                i.xid = Some(xid.0);
+            }
+        }
+        sessions
+    }
+
+    fn part_pid(&self, part: &str) -> i32 {
+        self.core.database.part(part).pid
     }
 
     fn locks(&self) -> Vec<LockInfo> {

@@ -40,11 +40,7 @@ fn session(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>>
         "pg_safe_snapshot_blocking_pids" => Ok(int4_array(&[])),
         "pg_stat_clear_snapshot"
         | "pg_stat_force_next_flush"
-        | "pg_stat_reset"
-        | "pg_stat_reset_shared"
-        | "pg_stat_reset_single_table_counters"
-        | "pg_stat_reset_single_function_counters"
-        | "pg_stat_reset_slru" => Ok(Datum::text("")),
+        | "pg_stat_reset_single_function_counters" => Ok(Datum::text("")),
         _ => return None,
     })
 }
@@ -113,7 +109,6 @@ fn server(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> 
         "pg_conf_load_time" => Ok(Datum::I64(s.start_times().1)),
         "pg_jit_available" => Ok(Datum::Bool(false)),
         "pg_notification_queue_usage" => Ok(Datum::F64(0.0)),
-        "pg_current_logfile" => Ok(Datum::Null),
         "pg_collation_actual_version" => Ok(Datum::Null),
         "pg_extension_config_dump" => Ok(Datum::text("")),
         "pg_char_to_encoding" => args.text(0).map(|t| Datum::I32(encoding_number(t))),

@@ -3,6 +3,7 @@
 use super::args::Args;
 use super::{SysSession, settings};
 use crate::activity::SessionInfo;
+use base::wait::WaitEvent;
 use base::{Oid, Result};
 use parser::keywords::{Category, KEYWORDS};
 use txn::{LockInfo, LockTag};
@@ -23,9 +24,18 @@ pub(super) fn rows(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
         "pg_prepared_statement" => Ok(prepared(s)),
         "pg_partition_tree" => partition_tree(s, args),
         "pg_partition_ancestors" => ancestors(s, args),
+        "pg_available_extensions" => Ok(vec![vec![text("plpgsql"), text("1.0"), text(PLPGSQL)]]),
+        "pg_available_extension_versions" => Ok(vec![vec![
+            text("plpgsql"),
+            text("1.0"),
+            Datum::Bool(true),
+            Datum::Bool(true),
+            Datum::Bool(false),
+            text("pg_catalog"),
+            Datum::Null,
+            text(PLPGSQL),
+        ]]),
         "pg_prepared_xact"
-        | "pg_available_extensions"
-        | "pg_available_extension_versions"
         | "pg_listening_channels"
         | "pg_show_all_file_settings"
         | "pg_hba_file_rules"
@@ -46,6 +56,8 @@ pub(super) fn rows(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
         _ => return None,
     })
 }
+
+const PLPGSQL: &str = "PL/pgSQL procedural language";
 
 fn text(t: &str) -> Datum {
     Datum::text(t)
@@ -112,11 +124,51 @@ fn activity(s: &dyn SysSession, args: &Args) -> Rows {
             .collect(),
         None => Vec::new(),
     };
-    s.sessions()
+    let sessions = s.sessions();
+    let mut rows: Rows = sessions
         .iter()
         .filter(|i| only.is_none_or(|pid| i.pid == pid))
         .map(|i| names.iter().map(|n| activity_value(i, n)).collect())
-        .collect()
+        .collect();
+    for part in &PARTS {
+        let pid = s.part_pid(part.0);
+        if only.is_none_or(|wanted| wanted == pid) {
+            rows.push(names.iter().map(|n| part_value(s, *part, pid, n)).collect());
+        }
+    }
+    rows
+}
+
+/// What a session waits for: its client between statements.
+fn wait_event(i: &SessionInfo) -> WaitEvent {
+    match i.state {
+        crate::activity::SessionState::Active => os::wait::event_of(i.thread),
+        _ => WaitEvent::ClientRead,
+    }
+}
+
+/// Parts of the server that have a row of their own.
+const PARTS: [(&str, WaitEvent); 4] = [
+    ("autovacuum launcher", WaitEvent::AutovacuumMain),
+    ("background writer", WaitEvent::BgwriterMain),
+    ("checkpointer", WaitEvent::CheckpointerMain),
+    ("walwriter", WaitEvent::WalWriterMain),
+];
+
+fn part_value(
+    s: &dyn SysSession,
+    (kind, event): (&str, WaitEvent),
+    pid: i32,
+    column: &str,
+) -> Datum {
+    match column {
+        "pid" => Datum::I32(pid),
+        "backend_type" => text(kind),
+        "wait_event_type" => event.class().map_or(Datum::Null, text),
+        "wait_event" => event.name().map_or(Datum::Null, text),
+        "backend_start" => Datum::I64(s.start_times().0),
+        _ => Datum::Null,
+    }
 }
 
 fn activity_value(i: &SessionInfo, column: &str) -> Datum {
@@ -142,10 +194,15 @@ fn activity_value(i: &SessionInfo, column: &str) -> Datum {
             })
             .unwrap_or(Datum::Null),
         "client_port" => Datum::I32(i.client_port.unwrap_or(-1)),
-        "backend_type" => text("client backend"),
+        "backend_type" => match i.background {
+            true => text("autovacuum worker"),
+            false => text("client backend"),
+        },
         "ssl" | "gss_auth" | "gss_enc" | "gss_delegation" => Datum::Bool(false),
-        "wait_event_type" if i.state == crate::activity::SessionState::Idle => text("Client"),
-        "wait_event" if i.state == crate::activity::SessionState::Idle => text("ClientRead"),
+        "wait_event_type" => wait_event(i).class().map_or(Datum::Null, text),
+        "wait_event" => wait_event(i).name().map_or(Datum::Null, text),
+        "backend_xid" => i.xid.map_or(Datum::Null, |x| Datum::U32(x as u32)),
+        "backend_xmin" => i.xmin.map_or(Datum::Null, |x| Datum::U32(x as u32)),
         _ => Datum::Null,
     }
 }
@@ -218,7 +275,9 @@ fn partition_tree(s: &dyn SysSession, args: &Args) -> Result<Rows> {
     let mut todo = vec![(root, Oid::INVALID, 0)];
     while let Some((oid, parent, level)) = todo.pop() {
         let Some(rel) = s.view().find_relation(oid)? else { continue };
-        if !rel.is_partition && rel.partition_key.is_none() {
+        let partitioned =
+            matches!(rel.kind, catalog::RelKind::Partitioned | catalog::RelKind::PartitionedIndex);
+        if !rel.is_partition && !partitioned {
             continue;
         }
         let parent = if level == 0 && rel.is_partition {
@@ -227,12 +286,7 @@ fn partition_tree(s: &dyn SysSession, args: &Args) -> Result<Rows> {
             parent
         };
         let parent = if parent.is_valid() { Datum::U32(parent.0) } else { Datum::Null };
-        out.push(vec![
-            Datum::U32(oid.0),
-            parent,
-            Datum::Bool(rel.partition_key.is_none()),
-            Datum::I32(level),
-        ]);
+        out.push(vec![Datum::U32(oid.0), parent, Datum::Bool(!partitioned), Datum::I32(level)]);
         for child in s.view().children(oid)?.into_iter().rev() {
             todo.push((child, oid, level + 1));
         }

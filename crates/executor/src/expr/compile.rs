@@ -319,6 +319,11 @@ impl<'a> ExprCompiler<'a> {
                 self.node(Kind::Domain(Box::new(prog)), *ty, (volatile, true))
             }
             Expr::DomainValue { ty, .. } => self.leaf(Kind::DomainValue, *ty),
+            Expr::Json(j) => {
+                let prog = super::json::JsonProg::compile(self, j, map)?;
+                let volatile = prog.is_volatile();
+                self.node(Kind::Json(Box::new(prog)), j.ty, (volatile, true))
+            }
             Expr::Array(_)
             | Expr::Row(_)
             | Expr::RowCompare { .. }

@@ -14,6 +14,7 @@ pub(crate) mod compare;
 pub(crate) mod compile;
 pub(crate) mod composite;
 pub(crate) mod func;
+pub(crate) mod json;
 pub(crate) mod jsonb_path;
 pub(crate) mod qual;
 pub(crate) mod row;
@@ -95,6 +96,7 @@ pub(crate) enum Kind {
     NextValue(Oid),
     /// `MERGE_ACTION()`
     MergeAction,
+    Json(Box<json::JsonProg>),
 }
 
 /// CASE. With an operand it is evaluated once and the conditions read it as `CaseTest`.

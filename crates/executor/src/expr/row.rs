@@ -69,6 +69,7 @@ impl Prog {
             Kind::SqlValue(op, typmod) => func::sql_value(run, *op, *typmod),
             Kind::NextValue(sequence) => func::next_value(run, *sequence, self.ty),
             Kind::MergeAction => Ok(run.merge_action()),
+            Kind::Json(j) => j.eval(run, input),
             _ => Err(base::Error::internal("expression of a kind that rows do not know")),
         }
     }

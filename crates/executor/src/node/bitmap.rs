@@ -3,11 +3,12 @@
 //! A bitmap is the sorted places that an index names. The heap scan reads their pages in order.
 
 use super::index_keys::IndexKeys;
-use super::index_scan::count_search;
+use super::index_scan::{count_search, counted};
 use super::scan::{TableScan, relation_of, start_stand_in};
 use super::seq_scan::{next_rows, options, read_ahead};
 use super::{Node, NodeSpec};
 use crate::compile::PlanCompiler;
+use crate::counts;
 use crate::expr::Qual;
 use crate::output::Pump;
 use crate::run::Run;
@@ -105,6 +106,7 @@ impl Source {
                 scan.bitmap(&mut |tid| out.push(tid.to_u64()))?;
                 out.sort_unstable();
                 out.dedup();
+                counts::scanned(counted(index), 1, out.len() as u64, 0);
                 (*id, out)
             }
             Source::And(id, parts) => {
@@ -209,6 +211,7 @@ impl Node for BitmapNode {
         let batch = self.pump.pull(run, demand, &spec.table.output, |run| {
             run.check_interrupts()?;
             let Some(mut batch) = next_rows(&spec.table, scan, most)? else { return Ok(None) };
+            counts::scanned(spec.table.counted(), 0, 0, batch.len as u64);
             if scan.recheck() {
                 spec.recheck.filter(run, &mut batch)?;
             }

@@ -17,6 +17,8 @@ enum Source {
     Set(SetCall),
     /// A function that returns one value.
     Scalar(Prog),
+    /// A table made by a syntax of its own.
+    Table(Prog),
 }
 
 struct Item {
@@ -35,6 +37,7 @@ struct FunctionSpec {
 }
 
 enum Running {
+    Table(std::vec::IntoIter<Vec<Datum>>),
     Set(Option<Box<dyn RowSource>>),
     Scalar(Option<Datum>),
 }
@@ -58,7 +61,10 @@ pub(crate) fn compile(
         let is_set = matches!(&f.expr, Expr::Func(x) if x.ret_set);
         let mut source = match is_set {
             true => Source::Set(SetCall::compile(c, &f.expr, &none)?),
-            false => Source::Scalar(c.ec.expr(&f.expr, &none)?),
+            false => match c.ec.expr(&f.expr, &none)? {
+                table if f.is_table() => Source::Table(table),
+                scalar => Source::Scalar(scalar),
+            },
         };
         if !f.col_names.is_empty() {
             let columns = f.col_names.iter().zip(&f.col_types).zip(&f.col_typmods);
@@ -66,7 +72,7 @@ pub(crate) fn compile(
             let info = match &mut source {
                 Source::Set(call) => Some(call.info()),
                 Source::Scalar(Prog { kind: Kind::Call(call), .. }) => Some(&mut call.callee.info),
-                Source::Scalar(_) => None,
+                Source::Scalar(_) | Source::Table(_) => None,
             };
             if let Some(info) = info {
                 info.columns = Some(Arc::new(columns));
@@ -93,6 +99,14 @@ pub(crate) fn compile(
             .with_types(named(row, &c.stmt.rtable[scan.scanrel as usize - 1])),
     )?;
     Ok(Arc::new(FunctionSpec { items, ordinality: scan.ordinality, phys: all, output }))
+}
+
+/// The rows of a table made by a syntax of its own.
+fn table_rows(prog: &Prog, run: &mut Run) -> Result<Vec<Vec<Datum>>> {
+    match &prog.kind {
+        Kind::Json(j) => j.rows(run),
+        _ => Err(base::Error::internal("not a table")),
+    }
 }
 
 fn is_row(c: &PlanCompiler, ty: base::Oid) -> Result<bool> {
@@ -135,6 +149,7 @@ impl FunctionSpec {
         for item in &self.items {
             all.push(match &item.source {
                 Source::Set(call) => Running::Set(call.start(run, RowInput::None)?),
+                Source::Table(prog) => Running::Table(table_rows(prog, run)?.into_iter()),
                 Source::Scalar(prog) => Running::Scalar(Some(prog.eval(run, RowInput::None)?)),
             });
         }
@@ -199,6 +214,16 @@ impl Item {
                         0 => break,
                         got => n += got,
                     }
+                }
+                Ok(n)
+            }
+            (Source::Table(_), Running::Table(rows)) => {
+                let mut n = 0;
+                for row in rows.take(demand) {
+                    for (b, value) in out.iter_mut().zip(row) {
+                        b.push(value);
+                    }
+                    n += 1;
                 }
                 Ok(n)
             }

@@ -2,11 +2,12 @@
 //! visible to all.
 
 use super::index_keys::IndexKeys;
-use super::index_scan::{count_search, direction, find_index};
+use super::index_scan::{count_search, counted, direction, find_index};
 use super::scan::{TABLE_OID, TableScan, start_stand_in};
 use super::{Node, NodeSpec};
 use crate::batch::{builders, take};
 use crate::compile::PlanCompiler;
+use crate::counts;
 use crate::expr::compile::{SpaceColumns, VarSpace};
 use crate::expr::{Prog, Qual, RowInput, VarMap};
 use crate::output::{Output, Pump};
@@ -141,6 +142,7 @@ impl IndexOnlyNode {
             }
         }
         self.stale = false;
+        counts::scanned(counted(&self.spec.index), 1, 0, 0);
         Ok(())
     }
 
@@ -155,12 +157,13 @@ impl IndexOnlyNode {
         let Some(scan) = &mut self.scan else { return Ok(None) };
         let snapshot = Arc::clone(&run.snapshot);
         let viewer = Viewer::mvcc(run.cx.storage()?, &snapshot);
-        let (mut rows, mut fetches) = (0, 0);
+        let (mut rows, mut fetches, mut entries) = (0, 0, 0);
         while rows < most {
             let Some(tid) = scan.next(spec.direction)? else {
                 self.done = true;
                 break;
             };
+            entries += 1;
             if !scan.all_visible() {
                 fetches += 1;
                 match self.page.sees(spec.table.heap(), tid, &viewer)? {
@@ -186,6 +189,9 @@ impl IndexOnlyNode {
         }
         if let Some(all) = &mut run.instrumentation {
             all.node(spec.table.id).add("Heap Fetches", fetches);
+        }
+        if entries > 0 {
+            counts::scanned(counted(&spec.index), 0, entries, fetches as u64);
         }
         if rows == 0 {
             return Ok(None);

@@ -5,6 +5,7 @@ use super::scan::{TableScan, start_stand_in};
 use super::{Node, NodeSpec};
 use crate::batch::take;
 use crate::compile::PlanCompiler;
+use crate::counts;
 use crate::output::Pump;
 use crate::run::Run;
 use access::heap::{Decoder, Found, Viewer};
@@ -101,6 +102,11 @@ pub(crate) fn count_search(run: &mut Run, id: u32) {
     }
 }
 
+/// What statistics call an index.
+pub(crate) fn counted(index: &IndexRel) -> counts::Key {
+    (index.file.database, index.oid)
+}
+
 impl IndexScanNode {
     fn begin(&mut self, run: &mut Run) -> Result<()> {
         let keys = self.spec.keys.eval(run)?;
@@ -115,6 +121,7 @@ impl IndexScanNode {
             }
         }
         self.stale = false;
+        counts::scanned(counted(&self.spec.index), 1, 0, 0);
         Ok(())
     }
 
@@ -132,11 +139,13 @@ impl IndexScanNode {
         let snapshot = Arc::clone(&run.snapshot);
         let viewer = Viewer::mvcc(run.cx.storage()?, &snapshot);
         let (mut tids, mut system, mut rows) = (Vec::new(), Vec::new(), 0);
+        let mut entries = 0;
         while rows < most {
             let Some(tid) = scan.next(spec.direction)? else {
                 self.done = true;
                 break;
             };
+            entries += 1;
             match table.heap().fetch_columns(tid, &viewer, &spec.decoder, &mut self.builders)? {
                 Found::Row(at) => {
                     rows += 1;
@@ -154,6 +163,9 @@ impl IndexScanNode {
                 Found::DeadToAll => scan.kill(),
                 Found::None => {}
             }
+        }
+        if entries > 0 {
+            counts::scanned(counted(&spec.index), 0, entries, rows as u64);
         }
         if rows == 0 {
             return Ok(None);

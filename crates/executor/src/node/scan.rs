@@ -134,6 +134,11 @@ impl TableScan {
     }
 
     /// Whether more than places and the table's OID is asked for.
+    /// What statistics call it.
+    pub fn counted(&self) -> crate::counts::Key {
+        (self.heap().files.file().database, self.rel.oid)
+    }
+
     pub fn wants_system(&self) -> bool {
         self.system.iter().any(|s| *s != CTID && *s != TABLE_OID)
     }

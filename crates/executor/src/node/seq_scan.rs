@@ -3,6 +3,7 @@
 use super::scan::{TableScan, start_stand_in};
 use super::{Node, NodeSpec};
 use crate::compile::PlanCompiler;
+use crate::counts;
 use crate::output::Pump;
 use crate::run::Run;
 use access::heap::{HeapScan, ScanOptions, ScanSource};
@@ -19,7 +20,25 @@ struct SeqScanNode {
     table: Arc<TableScan>,
     scan: Option<HeapScan>,
     done: bool,
+    /// Rows read that are not counted yet.
+    read: u64,
     pump: Pump,
+}
+
+impl SeqScanNode {
+    /// Counts a scan that is over.
+    fn count(&mut self) {
+        if self.scan.is_some() {
+            let key = self.table.counted();
+            counts::scanned(key, 1, std::mem::take(&mut self.read), 0);
+        }
+    }
+}
+
+impl Drop for SeqScanNode {
+    fn drop(&mut self) {
+        self.count();
+    }
 }
 
 pub(crate) fn compile(
@@ -35,7 +54,13 @@ impl NodeSpec for SeqScanSpec {
     fn start(self: Arc<Self>, run: &mut Run) -> Result<Box<dyn Node>> {
         start_stand_in(&self.table, run, |_| {
             let table = Arc::clone(&self.table);
-            Ok(Box::new(SeqScanNode { table, scan: None, done: false, pump: Pump::default() }))
+            Ok(Box::new(SeqScanNode {
+                table,
+                scan: None,
+                done: false,
+                read: 0,
+                pump: Pump::default(),
+            }))
         })
     }
 }
@@ -90,11 +115,15 @@ impl Node for SeqScanNode {
             )?),
         };
         let most = read_ahead(table, demand);
+        let read = &mut self.read;
         let batch = self.pump.pull(run, demand, &table.output, |run| {
             run.check_interrupts()?;
-            next_rows(table, scan, most)
+            let rows = next_rows(table, scan, most)?;
+            *read += rows.as_ref().map_or(0, |b| b.len as u64);
+            Ok(rows)
         })?;
         if batch.is_none() {
+            self.count();
             // Gives the pages back at once.
             self.scan = None;
             self.done = true;
@@ -103,6 +132,7 @@ impl Node for SeqScanNode {
     }
 
     fn rescan(&mut self, _run: &mut Run, _changed: &[u32]) -> Result<()> {
+        self.count();
         self.scan = None;
         self.done = false;
         self.pump.clear();

@@ -253,33 +253,35 @@ impl State for JsonText {
                     String::from_utf8_lossy(&key)
                 );
             }
+            self.any = true;
             if self.strict && args[1].is_null() {
                 return Ok(());
             }
-            if self.any {
+            if !self.text.is_empty() {
                 self.text.extend_from_slice(b", ");
             }
             self.text.extend_from_slice(&key);
             self.text.extend_from_slice(b" : ");
         } else {
+            self.any = true;
             if self.strict && args[0].is_null() {
                 return Ok(());
             }
-            if self.any {
+            let first = self.text.is_empty();
+            if !first {
                 self.text.extend_from_slice(b", ");
             }
             let row = !args[0].is_null()
-                && self.any
+                && !first
                 && crate::scalar::json_build::is_composite(cx, cx.call.arg_type(0));
             if row {
                 self.text.extend_from_slice(b"\n ");
             }
         }
-        self.any = true;
         append_value(cx, cx.call.arg_type(value), &args[value], Style::Json, &mut self.text)
     }
     fn finish(&self, _: &mut FnCtx) -> Result<Datum> {
-        if self.text.is_empty() && !self.any {
+        if !self.any {
             return Ok(Datum::Null);
         }
         let (open, close) = if self.object { ("{ ", " }") } else { ("[", "]") };
@@ -291,7 +293,7 @@ impl State for JsonText {
     }
     fn merge(&mut self, _: &mut FnCtx, saved: &[Datum]) -> Result<()> {
         if saved[0].as_bool() {
-            if self.any {
+            if !self.text.is_empty() && !saved[1].as_bytes().is_empty() {
                 self.text.extend_from_slice(b", ");
             }
             self.any = true;

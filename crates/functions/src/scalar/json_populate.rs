@@ -23,12 +23,15 @@ struct Target {
 #[derive(Clone, Copy)]
 enum At<'a> {
     Key(&'a str),
+    /// The whole document.
+    Top,
 }
 
 impl At<'_> {
     fn hint(self, e: Error) -> Error {
         match self {
             At::Key(key) => e.hint(format!("See the value of key \"{key}\".")),
+            At::Top => e,
         }
     }
 }
@@ -286,6 +289,12 @@ fn shape(cx: &FnCtx, filler: &Filler, base: Option<&Datum>) -> Result<Shape> {
         err!(DATATYPE_MISMATCH, "first argument of {} must be a row type", filler.name)
     })?;
     Ok(Shape { columns, ty, base: record, domain })
+}
+
+/// A value of JSON as one of any type; domains are checked.
+pub(crate) fn populate(cx: &FnCtx, json: &Json, ty: Oid, typmod: i32) -> Result<Datum> {
+    let name = "populate_composite".to_string();
+    Filler { cx, name, depth: 0 }.value(json, ty, typmod, At::Top)
 }
 
 fn document(cx: &FnCtx, value: &Datum, binary: bool) -> Result<Json> {

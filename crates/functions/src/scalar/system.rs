@@ -48,6 +48,7 @@ pub fn format_type(cx: &FnCtx, type_oid: Oid, typmod: Option<i32>) -> String {
         oid::TIMESTAMP => "timestamp without time zone".into(),
         oid::TIMESTAMPTZ if modifier >= 0 => format!("timestamp({modifier}) with time zone"),
         oid::TIMESTAMPTZ => "timestamp with time zone".into(),
+        oid::JSON => "json".into(),
         oid::VARBIT => arguments("bit varying"),
         oid::VARCHAR => arguments("character varying"),
         oid::CHAR => "\"char\"".into(),
@@ -118,22 +119,6 @@ const SESSION: &[FnDef] = &[
     }),
     row!(getdatabaseencoding() { "UTF8" }),
     row!(pg_client_encoding() { "UTF8" }),
-    row!(PG_encoding_to_char(n: i32) {
-        match n {
-            6 => "UTF8",
-            0 => "SQL_ASCII",
-            8 => "LATIN1",
-            _ => "",
-        }
-    }),
-    row!(PG_char_to_encoding(name: &str) {
-        match name.to_ascii_uppercase().replace(['-', '_'], "").as_str() {
-            "UTF8" | "UNICODE" => 6,
-            "SQLASCII" => 0,
-            "LATIN1" | "ISO88591" => 8,
-            _ => -1,
-        }
-    }),
     row!(pg_encoding_max_length_sql(n: i32) {
         match n {
             6 => Some(4),

@@ -41,6 +41,7 @@ pub(super) fn find(symbol: &str) -> Option<SrfFn> {
         "pg_timezone_abbrevs_abbrevs" => zone_abbreviations,
         "pg_timezone_abbrevs_zone" => |_, _| Ok(Rows::new(Vec::new())),
         "pg_timezone_names" => zones,
+        "ts_token_type_byid" | "ts_token_type_byname" => token_types,
         _ => return None,
     })
 }
@@ -171,4 +172,53 @@ fn zones(cx: &mut FnCtx, _: &[Datum]) -> Result<Box<dyn RowSource>> {
         })
         .collect();
     Ok(Rows::new(rows))
+}
+
+/// The kinds of tokens that the default text search parser knows: name, description.
+const TOKEN_TYPES: [(&str, &str); 23] = [
+    ("asciiword", "Word, all ASCII"),
+    ("word", "Word, all letters"),
+    ("numword", "Word, letters and digits"),
+    ("email", "Email address"),
+    ("url", "URL"),
+    ("host", "Host"),
+    ("sfloat", "Scientific notation"),
+    ("version", "Version number"),
+    ("hword_numpart", "Hyphenated word part, letters and digits"),
+    ("hword_part", "Hyphenated word part, all letters"),
+    ("hword_asciipart", "Hyphenated word part, all ASCII"),
+    ("blank", "Space symbols"),
+    ("tag", "XML tag"),
+    ("protocol", "Protocol head"),
+    ("numhword", "Hyphenated word, letters and digits"),
+    ("asciihword", "Hyphenated word, all ASCII"),
+    ("hword", "Hyphenated word, all letters"),
+    ("url_path", "URL path"),
+    ("file", "File or path name"),
+    ("float", "Decimal notation"),
+    ("int", "Signed integer"),
+    ("uint", "Unsigned integer"),
+    ("entity", "XML entity"),
+];
+
+fn token_types(_: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
+    let known = match &args[0] {
+        Datum::U32(oid) => *oid == 3722,
+        name => matches!(name.as_str(), "default" | "pg_catalog.default"),
+    };
+    if !known {
+        return Err(match &args[0] {
+            Datum::U32(oid) => {
+                err!(INTERNAL_ERROR, "cache lookup failed for text search parser {oid}")
+            }
+            name => {
+                let name = name.as_str();
+                err!(UNDEFINED_OBJECT, "text search parser \"{name}\" does not exist")
+            }
+        });
+    }
+    let row = |(i, (name, what)): (usize, &(&str, &str))| {
+        vec![Datum::I32(i as i32 + 1), Datum::text(name), Datum::text(what)]
+    };
+    Ok(Rows::new(TOKEN_TYPES.iter().enumerate().map(row).collect()))
 }

@@ -15,7 +15,7 @@ impl<'a> Printer<'a> {
                 self.var(v, false);
             }
             Expr::Param(p) if p.kind == ParamKind::Exec => self.exec_param(p),
-            Expr::Param(p) => self.put(&format!("${}", p.id)),
+            Expr::Param(p) => self.parameter(p.id),
             Expr::Func(f) => self.func(f, expr, implicit),
             Expr::Op(o) => self.op(o, expr),
             Expr::ScalarArrayOp(s) => self.scalar_array(s, expr),
@@ -122,6 +122,7 @@ impl<'a> Printer<'a> {
                 self.expr(arg, implicit);
             }
             Expr::MergeAction { .. } => self.put("MERGE_ACTION()"),
+            Expr::Json(j) => self.json(j, expr),
             _ => {}
         }
     }
@@ -222,6 +223,18 @@ impl<'a> Printer<'a> {
         }
         self.put(")");
         self.close();
+    }
+
+    /// A parameter by its name if it has one; the function's name keeps it apart from columns.
+    fn parameter(&mut self, number: u32) {
+        let name = self.params.names.get(number as usize - 1).filter(|n| !n.is_empty()).cloned();
+        let Some(name) = name else { return self.put(&format!("${number}")) };
+        if self.scopes.iter().any(|s| s.tables.iter().flatten().next().is_some()) {
+            let function = self.params.function.clone();
+            self.put_ident(&function);
+            self.put(".");
+        }
+        self.put_ident(&name);
     }
 
     fn boolean(&mut self, op: BoolOp, args: &'a [Expr], node: &Expr) {

@@ -38,7 +38,7 @@ impl<'a> Printer<'a> {
         let mut alias = rte.alias.is_some();
         let name = self.scopes.last().and_then(|s| s.tables[index as usize - 1].clone());
         let name = name.unwrap_or_default();
-        let listed = self.scopes.last().is_some_and(|s| s.list_columns[index as usize - 1]);
+        let mut listed = self.scopes.last().is_some_and(|s| s.list_columns[index as usize - 1]);
         let mut definitions: Option<&'a RangeFunction> = None;
         match &rte.kind {
             RteKind::Relation { relid, inherit, .. } => {
@@ -54,6 +54,10 @@ impl<'a> Printer<'a> {
                 self.nested_query(query, true);
                 self.put(")");
                 alias = true;
+            }
+            RteKind::Function { functions, .. } if functions.iter().any(|f| f.is_table()) => {
+                functions.iter().for_each(|f| self.expr(&f.expr, true));
+                listed &= alias;
             }
             RteKind::Function { functions, ordinality } => {
                 definitions = self.from_functions(functions, *ordinality);

@@ -7,6 +7,7 @@ mod call;
 mod constant;
 mod expr;
 mod from;
+mod json;
 mod modify;
 mod names;
 mod paren;
@@ -99,6 +100,40 @@ pub fn query(
     printer.finish()
 }
 
+/// The parameters of the function whose body is printed.
+#[derive(Clone, Debug, Default)]
+pub struct Parameters {
+    /// The function, for parameters among columns.
+    pub function: String,
+    /// Names by number; empty where there is none.
+    pub names: Vec<String>,
+}
+
+/// A part of a function's body.
+#[derive(Clone, Copy, Debug)]
+pub enum BodyPart<'a> {
+    /// RETURN's expression.
+    Value(&'a Expr),
+    /// A statement.
+    Statement(&'a Query),
+}
+
+/// Prints a part of a function's body, where parameters have names.
+pub fn body_part(
+    part: BodyPart<'_>,
+    params: &Parameters,
+    names: &dyn Names,
+    style: Style,
+) -> Result<String> {
+    let mut printer = Printer::new(names, style);
+    printer.params = params.clone();
+    match part {
+        BodyPart::Value(expr) => printer.expr(expr, false),
+        BodyPart::Statement(query) => printer.query(query, true),
+    }
+    printer.finish()
+}
+
 /// Text under construction, and what names mean at this point.
 struct Printer<'a> {
     names: &'a dyn Names,
@@ -118,6 +153,7 @@ struct Printer<'a> {
     /// The printed expression is a sort column, where output names come first.
     in_order_by: bool,
     unsupported: Option<String>,
+    params: Parameters,
 }
 
 impl<'a> Printer<'a> {
@@ -135,6 +171,7 @@ impl<'a> Printer<'a> {
             result_names: None,
             in_order_by: false,
             unsupported: None,
+            params: Parameters::default(),
         }
     }
 

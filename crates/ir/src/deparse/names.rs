@@ -77,6 +77,5 @@ pub fn quote_ident(name: &str) -> String {
 
 /// A string literal: `E''` if there is a backslash.
 pub fn quote_literal(text: &str) -> String {
-    let prefix = if text.contains('\\') { "E" } else { "" };
-    format!("{prefix}'{}'", text.replace('\'', "''").replace('\\', "\\\\"))
+    format!("'{}'", text.replace('\'', "''"))
 }

@@ -26,6 +26,7 @@ impl Printer<'_> {
             | Expr::SetToDefault { .. }
             | Expr::CurrentOf { .. }
             | Expr::NextValue { .. }
+            | Expr::Xml(_)
             | Expr::MergeAction { .. } => true,
             Expr::FieldSelect { .. } => !matches!(parent, Expr::FieldSelect { .. }),
             Expr::FieldStore { .. } => !matches!(parent, Expr::FieldStore { .. }),
@@ -41,7 +42,12 @@ impl Printer<'_> {
                 }
                 _ => delimits(parent),
             },
-            Expr::SubLink(_) | Expr::NullTest { .. } | Expr::BooleanTest { .. } => delimits(parent),
+            Expr::Json(j) => match j.op {
+                crate::json::JsonOp::IsJson { .. } => is_below_tests(parent),
+                _ => true,
+            },
+            Expr::NullTest { .. } | Expr::BooleanTest { .. } => is_below_tests(parent),
+            Expr::SubLink(_) => delimits(parent),
             Expr::Bool { op, .. } => match parent {
                 Expr::Bool { op: outer, .. } => match op {
                     BoolOp::Not | BoolOp::And => matches!(outer, BoolOp::And | BoolOp::Or),
@@ -77,12 +83,19 @@ impl Printer<'_> {
     }
 }
 
+/// True if a test such as IS NULL below this parent is read as it was meant.
+fn is_below_tests(parent: &Expr) -> bool {
+    matches!(parent, Expr::Bool { .. }) || delimits(parent)
+}
+
 /// True if the parent prints its operands between delimiters of its own.
 fn delimits(parent: &Expr) -> bool {
     match parent {
         Expr::Func(f) => f.form == CoercionForm::ExplicitCall,
         Expr::Op(o) => o.kind == OpKind::NullIf,
-        Expr::Subscript(_)
+        // AND, OR and NOT bind less than anything that asks here.
+        Expr::Bool { .. }
+        | Expr::Subscript(_)
         | Expr::Array(_)
         | Expr::Row(_)
         | Expr::Coalesce { .. }

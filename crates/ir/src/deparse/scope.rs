@@ -122,6 +122,9 @@ fn column_names(rte: &Rte, names: &dyn Names) -> (Vec<String>, bool) {
     }
     let listed = match &rte.kind {
         RteKind::Relation { .. } => own != real,
+        RteKind::Function { functions, .. } if functions.iter().any(|f| f.is_table()) => {
+            !given.is_empty()
+        }
         RteKind::Function { .. } => true,
         RteKind::Join { .. } => !given.is_empty(),
         _ => !given.is_empty() || own != real,

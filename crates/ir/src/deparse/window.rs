@@ -19,6 +19,11 @@ impl<'a> Printer<'a> {
             self.expr(filter, false);
         }
         self.put(") OVER ");
+        self.over(w);
+    }
+
+    /// Prints what stands behind OVER.
+    pub(super) fn over(&mut self, w: &'a WindowFunc) {
         let plan = self.scopes.last().and_then(|s| s.plan.as_ref());
         if let Some(plan) = plan {
             let name = plan.window_name(w.window).map_or("(?)".into(), super::quote_ident);

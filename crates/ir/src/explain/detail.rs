@@ -211,7 +211,9 @@ impl<'a> Explainer<'a> {
                         .iter()
                         .map(|f| self.print(&f.expr, place, true, false))
                         .collect();
-                    self.w.text("Function Call", &calls?.join(", "));
+                    let table = s.functions.iter().any(|f| f.is_table());
+                    let label = if table { "Table Function Call" } else { "Function Call" };
+                    self.w.text(label, &calls?.join(", "));
                 }
                 self.filter(place)?;
             }

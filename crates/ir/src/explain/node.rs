@@ -85,6 +85,9 @@ fn kind(node: &PlanNode) -> &'static str {
         PlanNode::TidScan(_) => "Tid Scan",
         PlanNode::TidRangeScan(_) => "Tid Range Scan",
         PlanNode::SubqueryScan(_) => "Subquery Scan",
+        PlanNode::FunctionScan(s) if s.functions.iter().any(|f| f.is_table()) => {
+            "Table Function Scan"
+        }
         PlanNode::FunctionScan(_) => "Function Scan",
         PlanNode::ValuesScan(_) => "Values Scan",
         PlanNode::CteScan(_) => "CTE Scan",
@@ -300,6 +303,7 @@ impl<'a> Explainer<'a> {
                     Some(PlanNode::FunctionScan(s)) => &s.functions,
                     _ => functions,
                 };
+                let word = functions.first().and_then(|f| f.table_word());
                 let call = match functions.as_slice() {
                     [one] => match &one.expr {
                         Expr::Func(f) => self.names.function(f.func),
@@ -308,7 +312,10 @@ impl<'a> Explainer<'a> {
                     _ => None,
                 };
                 schema = call.as_ref().map(|n| n.schema.clone());
-                ("Function Name", call.map(|n| n.name))
+                match word {
+                    Some(word) => ("Table Function Name", Some(word.to_string())),
+                    None => ("Function Name", call.map(|n| n.name)),
+                }
             }
             RteKind::Cte { name, .. } => ("CTE Name", Some(name.clone())),
             RteKind::NamedTuplestore { name, .. } => ("Tuplestore Name", Some(name.clone())),

@@ -26,6 +26,28 @@ pub struct SelectStmt {
     pub pos: Pos,
 }
 
+impl SelectStmt {
+    /// `SELECT expr FROM (query) AS alias`.
+    pub fn over_subquery(expr: Expr, query: SelectStmt, alias: Alias, pos: Pos) -> SelectStmt {
+        let from = SubqueryRef { lateral: false, query, alias: Some(alias), pos };
+        let core = SelectCore {
+            targets: vec![Target { name: None, expr, pos }],
+            from: vec![FromItem::Subquery(Box::new(from))],
+            ..SelectCore::default()
+        };
+        SelectStmt {
+            with: None,
+            body: SelectBody::Select(Box::new(core)),
+            order_by: Vec::new(),
+            limit: None,
+            offset: None,
+            with_ties: false,
+            locking: Vec::new(),
+            pos,
+        }
+    }
+}
+
 /// What makes the rows of a query.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SelectBody {
@@ -381,7 +403,7 @@ pub enum JsonTableColumn {
     Ordinality { name: String, pos: Pos },
     /// name type [EXISTS] PATH ..
     Column(Box<JsonTableRegular>),
-    /// NESTED PATH .. COLUMNS (..).
+    /// NESTED PATH .. COLUMNS (..); the place is the path's name's, if there is one.
     Nested { path: Expr, path_name: Option<String>, columns: Vec<JsonTableColumn>, pos: Pos },
 }
 

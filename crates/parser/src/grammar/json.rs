@@ -363,7 +363,9 @@ impl Parser<'_> {
             self.accept_kw(Kw::Path);
             let at = self.pos();
             let path = super::expr::string_expr(self.sconst()?, at);
-            let path_name = if self.accept_kw(Kw::As) { Some(self.name()?) } else { None };
+            let named = self.accept_kw(Kw::As);
+            let pos = if named { self.pos() } else { pos };
+            let path_name = if named { Some(self.name()?) } else { None };
             self.expect_kw(Kw::Columns)?;
             let columns = self.paren_list(|p| p.json_table_column())?;
             return Ok(JsonTableColumn::Nested { path, path_name, columns, pos });

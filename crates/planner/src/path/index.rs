@@ -352,6 +352,18 @@ impl Root<'_> {
         if r.outer_relids.overlaps(relids) {
             return false;
         }
+        // A condition above an outer join must see the rows of nulls that the join makes.
+        let nulled = |s: &crate::rel::SpecialJoin| {
+            let makes =
+                |from: &Relids, other: &Relids| from.overlaps(relids) && r.required.overlaps(other);
+            makes(&s.min_right, &s.min_left)
+                || s.kind == ir::JoinKind::Full && makes(&s.min_left, &s.min_right)
+        };
+        if self.special.iter().any(|s| {
+            s.kind != ir::JoinKind::Semi && !r.outer_relids.overlaps(&s.min_left) && nulled(s)
+        }) {
+            return false;
+        }
         // The other relations must not be null-extended above this one.
         !self.special.iter().any(|s| {
             s.kind != ir::JoinKind::Semi

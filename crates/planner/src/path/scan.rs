@@ -191,6 +191,8 @@ impl Root<'_> {
         let (func, args, ret_set) = match e {
             Expr::Func(f) => (f.func, &f.args, f.ret_set),
             Expr::Op(o) => (o.func, &o.args, o.ret_set),
+            Expr::Json(j) if matches!(j.op, ir::JsonOp::Table(_)) => return Ok(100.0),
+            Expr::Xml(x) if matches!(x.op, ir::XmlOp::Table(_)) => return Ok(100.0),
             _ => return Ok(1.0),
         };
         if !ret_set {

@@ -43,6 +43,7 @@ impl Folder<'_> {
                 }
                 return self.evaluate_if_const(expr);
             }
+            Expr::Json(_) => return self.json(expr),
             _ => {}
         }
         let mut failed = None;
@@ -130,6 +131,22 @@ impl Folder<'_> {
             | Expr::MinMax { .. } => self.evaluate_if_const(expr),
             Expr::SqlValue { .. } if self.estimate => self.evaluate(expr),
             other => Ok(other),
+        }
+    }
+
+    /// Operands of SQL/JSON; its inner expressions have a test value of their own.
+    fn json(&mut self, mut expr: Expr) -> Result<Expr> {
+        let Expr::Json(j) = &mut expr else { return Ok(expr) };
+        for arg in &mut j.args {
+            let inner = std::mem::replace(arg, Expr::bool_const(false));
+            *arg = self.fold(inner)?;
+        }
+        let constant = j.args.iter().all(|a| matches!(a, Expr::Const(_)));
+        let bytes = j.args.iter().any(|a| a.ty() == Oid(17));
+        match j.op {
+            ir::JsonOp::Formatted if constant && !bytes => self.evaluate(expr),
+            // JSON(json '1') is what was read already.
+            _ => Ok(expr),
         }
     }
 

@@ -58,6 +58,8 @@ fn normalise_node(e: &mut Expr) {
         Expr::Case(c) => c.location = None,
         Expr::Array(a) => a.location = None,
         Expr::Row(r) => r.location = None,
+        Expr::Json(j) => j.location = None,
+        Expr::Xml(x) => x.location = None,
         Expr::Bool { location, .. }
         | Expr::Relabel { location, .. }
         | Expr::CoerceViaIo { location, .. }

@@ -183,10 +183,12 @@ impl Conn {
         if e.fields().severity >= Severity::Fatal {
             return Err(e);
         }
+        let mut blamed = None;
         if let Some(session) = self.session.as_mut() {
             session.failed();
+            blamed = session.blamed();
         }
-        self.report(&e, sql);
+        self.report(&e, sql.or(blamed.as_deref()));
         self.skipping = true;
         Ok(())
     }

@@ -17,6 +17,7 @@ use crate::reactor::{Next, Peer};
 use crate::shared::Shared;
 use base::{Error, Lsn, Severity};
 use engine::Interrupts;
+use engine::log::LogWho;
 use pgwire::{backend, frontend, startup as packet};
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, RawFd};
@@ -43,15 +44,16 @@ pub struct Conn {
     phase: Phase,
     session: Option<Box<dyn BackendSession>>,
     interrupts: Option<Arc<Interrupts>>,
-    /// The session's number; 0 before there is one.
-    pid: i32,
-    /// Who and where, for the log.
+    /// The connection as the log knows it; its number is the session's.
+    who: Arc<LogWho>,
     user: String,
     database: String,
     /// Replies wait until the log is durable up to here.
     gate: Lsn,
     /// An extended-protocol message failed: everything up to Sync is skipped.
     skipping: bool,
+    /// When the client had said who it is, in microseconds since 1970.
+    asked_at: i64,
     /// When the last message was done, in nanoseconds of the monotonic clock.
     idle_since: u64,
 }
@@ -60,31 +62,38 @@ impl Conn {
     /// A connection that was just accepted.
     pub fn new(shared: &Arc<Shared>, socket: Socket, address: Option<SocketAddr>) -> Conn {
         shared.connections.opened();
+        let remote = match address {
+            Some(a) => (a.ip().to_string(), a.port().to_string()),
+            None => ("[local]".to_string(), String::new()),
+        };
+        let who = LogWho::client(shared.backend.new_pid(), remote, socket.local_address());
+        if shared.log.connections().receipt {
+            let text = format!("connection received: {}", host_and_port(address));
+            shared.log.line(&who, Severity::Log, &text);
+        }
         Conn {
+            who,
             shared: Arc::clone(shared),
             wire: Wire::new(socket),
             address,
             phase: Phase::Startup,
             session: None,
             interrupts: None,
-            pid: 0,
             user: String::new(),
             database: String::new(),
             gate: Lsn::INVALID,
             skipping: false,
+            asked_at: 0,
             idle_since: os::clock::monotonic_nanos(),
         }
     }
 
     /// Sends an error, and logs it.
     fn report(&mut self, error: &Error, statement: Option<&str>) {
-        let who = crate::log::Who {
-            pid: self.pid,
-            user: &self.user,
-            database: &self.database,
-            address: self.address,
-        };
-        self.shared.log.error(&who, error, statement);
+        let logged = self.session.as_ref().is_some_and(|s| s.log_error(error, statement));
+        if !logged {
+            self.shared.log.error(Some(&self.who), error);
+        }
         backend::error_or_notice(&mut self.wire.out, error);
     }
 
@@ -154,14 +163,8 @@ impl Conn {
     fn hung_up(&mut self) -> Next {
         let mid_transaction = self.session.as_ref().is_some_and(|s| s.transaction_status() != b'I');
         if mid_transaction {
-            let who = crate::log::Who {
-                pid: self.pid,
-                user: &self.user,
-                database: &self.database,
-                address: self.address,
-            };
             let what = "unexpected EOF on client connection with an open transaction";
-            self.shared.log.line(&who, "LOG", what);
+            self.shared.log.line(&self.who, Severity::Log, what);
         }
         Next::Close
     }
@@ -199,8 +202,41 @@ impl Peer for Conn {
     }
 }
 
+/// As lines of the log name the other end.
+fn host_and_port(address: Option<SocketAddr>) -> String {
+    match address {
+        Some(a) => format!("host={} port={}", a.ip(), a.port()),
+        None => "host=[local]".to_string(),
+    }
+}
+
+impl Conn {
+    /// `log_disconnections`
+    #[cold]
+    fn log_disconnection(&self) {
+        let micros = (os::clock::now_micros() - self.who.start_micros).max(0);
+        let (ms, s) = (micros / 1000 % 1000, micros / 1_000_000);
+        let text = format!(
+            "disconnection: session time: {}:{:02}:{:02}.{ms:03} user={} database={} {}",
+            s / 3600,
+            s / 60 % 60,
+            s % 60,
+            self.user,
+            self.database,
+            host_and_port(self.address)
+        );
+        let e = engine::log::message(text);
+        if self.session.as_ref().is_none_or(|s| !s.log_error(&e, None)) {
+            self.shared.log.error(Some(&self.who), &e);
+        }
+    }
+}
+
 impl Drop for Conn {
     fn drop(&mut self) {
+        if self.session.is_some() && self.shared.log.disconnections() {
+            self.log_disconnection();
+        }
         // The session's end rolls back what was open.
         self.session = None;
         self.shared.connections.closed();

@@ -58,6 +58,12 @@ impl Conn {
         self.user = user.to_string();
         let database = parameters.get("database").filter(|d| !d.is_empty()).unwrap_or(user);
         self.database = database.to_string();
+        self.asked_at = os::clock::now_micros();
+        self.who.set_names(|n| {
+            n.user = self.user.clone();
+            n.database = self.database.clone();
+            n.backend_type = "client backend".into();
+        });
         match self.shared.state() {
             State::Running => {}
             State::Starting => {
@@ -78,13 +84,6 @@ impl Conn {
         if method == Method::Reject {
             return Err(self.no_hba_entry("pg_hba.conf rejects connection for"));
         }
-        if self.shared.connections.logged() {
-            self.log_line(&format!(
-                "connection received: host={}",
-                self.address
-                    .map_or("[local]".to_string(), |a| { format!("{} port={}", a.ip(), a.port()) })
-            ));
-        }
         let exchange = Exchange::begin(self, method, parameters)?;
         match exchange {
             Some(exchange) => self.phase = Phase::Authenticating(Box::new(exchange)),
@@ -94,13 +93,7 @@ impl Conn {
     }
 
     pub(super) fn log_line(&self, text: &str) {
-        let who = crate::log::Who {
-            pid: self.pid,
-            user: &self.user,
-            database: &self.database,
-            address: self.address,
-        };
-        self.shared.log.line(&who, "LOG", text);
+        self.shared.log.line(&self.who, Severity::Log, text);
     }
 
     fn no_hba_entry(&self, what: &str) -> base::Error {
@@ -125,13 +118,21 @@ impl Conn {
                 _ => settings.push((name.clone(), value.clone())),
             }
         }
+        if self.shared.log.connections().authorization {
+            let mut text =
+                format!("connection authorized: user={} database={}", self.user, self.database);
+            if let Some(name) = parameters.get("application_name").filter(|n| !n.is_empty()) {
+                text.push_str(&format!(" application_name={name}"));
+            }
+            self.log_line(&text);
+        }
         let session = self.shared.backend.connect(Request {
             user: self.user.clone(),
             database: self.database.clone(),
             settings,
             address: self.address,
+            who: Some(self.who.clone()),
         })?;
-        self.pid = session.pid();
         self.interrupts = Some(session.interrupts());
         let key_len = if parameters.version > startup::VERSION_3_0 { LONG_KEY } else { SHORT_KEY };
         let key = session.cancel_key();
@@ -140,14 +141,20 @@ impl Conn {
         for (name, value) in session.reported_settings() {
             backend::parameter_status(out, &name, &value);
         }
-        backend::backend_key_data(out, self.pid, &key[..key_len.min(key.len())]);
+        backend::backend_key_data(out, session.pid(), &key[..key_len.min(key.len())]);
         backend::ready_for_query(out, session.transaction_status());
         self.session = Some(session);
         self.phase = Phase::Serving;
-        if self.shared.connections.logged() {
-            let text =
-                format!("connection authorized: user={} database={}", self.user, self.database);
-            self.log_line(&text);
+        if self.shared.log.connections().setup_durations {
+            let ms = |since: i64| (os::clock::now_micros() - since) as f64 / 1000.0;
+            let (total, proving) = (ms(self.who.start_micros), ms(self.asked_at));
+            let text = format!(
+                "connection ready: setup total={total:.3} ms, fork=0.000 ms, \
+                 authentication={proving:.3} ms"
+            );
+            if let Some(session) = &self.session {
+                session.log_error(&engine::log::message(text), None);
+            }
         }
         Ok(())
     }

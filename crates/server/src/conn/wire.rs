@@ -27,6 +27,14 @@ pub enum Socket {
 }
 
 impl Socket {
+    /// The server's address, as the client reached it; None on a unix socket.
+    pub fn local_address(&self) -> Option<String> {
+        match self {
+            Socket::Tcp(s) => s.local_addr().ok().map(|a| a.ip().to_string()),
+            Socket::Unix(_) => None,
+        }
+    }
+
     fn read(&self, buf: &mut [u8]) -> io::Result<usize> {
         match self {
             Socket::Tcp(s) => (&mut &*s).read(buf),

@@ -10,8 +10,8 @@ mod table;
 pub(crate) use fast::FastPath;
 pub use list::LockInfo;
 pub(crate) use local::{LocalLocks, Owner};
-pub use table::LockManager;
 pub(crate) use table::WaitInfo;
+pub use table::{LockManager, LongWait, WaitWatcher};
 
 use base::wait::WaitEvent;
 use base::{BlockNo, Oid, Tid, Xid};

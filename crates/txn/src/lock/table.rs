@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use os::clock::monotonic_nanos;
 use os::sync::atomic::{AtomicU64, Ordering};
-use os::sync::{Mutex, futex_wait, futex_wake};
+use os::sync::{Mutex, RwLock, futex_wait, futex_wake};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
@@ -140,6 +140,28 @@ pub struct LockManager {
     deadlock_timeout_ms: AtomicU64,
     /// Deadlocks found since start.
     pub(super) deadlocks: AtomicU64,
+    watcher: RwLock<Option<WaitWatcher>>,
+}
+
+/// Told of waits that are longer than `deadlock_timeout`.
+pub type WaitWatcher = Arc<dyn Fn(&LongWait) + Send + Sync>;
+
+/// A session waits for a lock, or has waited.
+pub struct LongWait {
+    /// The session's number.
+    pub pid: i32,
+    /// The lock.
+    pub tag: LockTag,
+    /// As it wants it.
+    pub mode: LockMode,
+    /// How long so far, in microseconds.
+    pub micros: u64,
+    /// It has got it.
+    pub acquired: bool,
+    /// Who holds it.
+    pub holders: Vec<i32>,
+    /// Who waits for it, in order.
+    pub queue: Vec<i32>,
 }
 
 impl LockManager {
@@ -153,7 +175,37 @@ impl LockManager {
             strong: StrongLocks::new(),
             deadlock_timeout_ms: AtomicU64::new(deadlock_timeout.as_millis() as u64),
             deadlocks: AtomicU64::new(0),
+            watcher: RwLock::new(None),
         }
+    }
+
+    /// Sets who is told of long waits.
+    pub fn set_watcher(&self, watcher: WaitWatcher) {
+        *self.watcher.write() = Some(watcher);
+    }
+
+    #[cold]
+    fn tell_wait(&self, me: &Backend, start: u64, acquired: bool) {
+        let Some(watcher) = self.watcher.read().clone() else { return };
+        let Some(info) = *me.slot().waiting.lock() else { return };
+        let pid = |id: ProcId| me.mgr().slots.get(id).pid.load(Ordering::Relaxed);
+        let (mut holders, mut queue) = (Vec::new(), Vec::new());
+        if let Some(lock) = self.partition(&info.tag).lock().get(&info.tag) {
+            holders.extend(lock.holders.iter().map(|h| pid(h.0)));
+            queue.extend(lock.queue.iter().map(|w| pid(w.proc)));
+        }
+        if holders.is_empty() {
+            holders = self.blocking_pids(me.mgr(), me.pid());
+        }
+        watcher(&LongWait {
+            pid: me.pid(),
+            tag: info.tag,
+            mode: info.mode,
+            micros: (monotonic_nanos() - start) / 1000,
+            acquired,
+            holders,
+            queue,
+        });
     }
 
     /// Sets `deadlock_timeout`.
@@ -296,11 +348,15 @@ impl LockManager {
         let interrupts = me.interrupts();
         let start = monotonic_nanos();
         let timeout = Duration::from_millis(self.deadlock_timeout_ms.load(Ordering::Relaxed));
+        let mut told = false;
         let mut check_at = Some(start + timeout.as_nanos() as u64);
         let give_up = interrupts.lock_timeout().map(|t| start + t.as_nanos() as u64);
         loop {
             let seen = interrupts.word.load(Ordering::SeqCst);
             if seen & STATE == GRANTED {
+                if told {
+                    self.tell_wait(me, start, true);
+                }
                 return Ok(());
             }
             interrupts.check_deadline()?;
@@ -311,6 +367,10 @@ impl LockManager {
             if check_at.is_some_and(|at| now >= at) {
                 check_at = None;
                 self.check_deadlock(me)?;
+                if interrupts.word.load(Ordering::SeqCst) & STATE != GRANTED {
+                    told = true;
+                    self.tell_wait(me, start, false);
+                }
                 continue;
             }
             let next =

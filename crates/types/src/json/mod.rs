@@ -4,7 +4,7 @@ mod parse;
 mod stored;
 mod write;
 
-pub use parse::{Token, Tokens, parse, validate};
+pub use parse::{Token, Tokens, keys_are_unique, parse, validate};
 pub use stored::{JsonbRef, decode, encode};
 pub use write::{escape, write, write_pretty};
 

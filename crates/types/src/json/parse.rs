@@ -384,6 +384,37 @@ impl Sink for Check {
     fn end(&mut self) {}
 }
 
+/// Looks for keys that repeat within an object.
+#[derive(Default)]
+struct Keys {
+    open: Vec<Option<std::collections::HashSet<String>>>,
+    repeated: bool,
+}
+
+impl Sink for Keys {
+    fn value(&mut self, _: &Tokens) -> Result<()> {
+        Ok(())
+    }
+    fn start(&mut self, object: bool) {
+        self.open.push(object.then(Default::default));
+    }
+    fn key(&mut self, tokens: &Tokens) {
+        if let Some(Some(keys)) = self.open.last_mut() {
+            self.repeated |= !keys.insert(tokens.string.clone());
+        }
+    }
+    fn end(&mut self) {
+        self.open.pop();
+    }
+}
+
+/// Whether no object in JSON text has a key twice.
+pub fn keys_are_unique(text: &str) -> Result<bool> {
+    let mut keys = Keys::default();
+    document(&mut Tokens::new(text, true), &mut keys)?;
+    Ok(!keys.repeated)
+}
+
 enum Open {
     Array(Vec<Json>),
     Object(Vec<(String, Json)>, String),

@@ -197,6 +197,7 @@ impl Session {
         };
         drop(env);
         self.core.changes.count(rel.oid, count, 0);
+        self.core.changes.note(self.core.state.oid, rel.oid, [count, 0, 0]);
         self.after_query()?;
         Ok(count)
     }

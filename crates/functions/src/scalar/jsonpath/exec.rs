@@ -52,6 +52,7 @@ pub(super) fn soft<T>(e: Error) -> Outcome<T> {
 pub(crate) enum Variables<'a> {
     None,
     Object(&'a Json),
+    Items(&'a [(String, Item)]),
 }
 
 /// Runs a path: the results so far and the error that ended it, if one did.
@@ -156,6 +157,7 @@ impl Exec<'_> {
         let found = match self.vars {
             Variables::None => None,
             Variables::Object(o) => o.get(name).cloned().map(Item::Json),
+            Variables::Items(list) => list.iter().find(|i| i.0 == name).map(|i| i.1.clone()),
         };
         found.ok_or_else(|| {
             Fail::Hard(err!(UNDEFINED_OBJECT, "could not find jsonpath variable \"{name}\""))

@@ -2,17 +2,20 @@
 
 mod exec;
 mod method;
+mod mutable;
 mod time;
 
 pub(crate) use exec::{Item, Variables, evaluate};
+pub(crate) use mutable::is_mutable;
+pub(crate) use time::{Kind as TimeKind, text_of as time_text};
 
 use crate::call::{FnCtx, FnDef};
 use crate::srf::{RowSource, Rows};
-use base::{Result, err};
+use base::{Oid, Result, err};
 use std::sync::Arc;
-use types::Datum;
 use types::json::{Json, decode, encode};
 use types::jsonpath::JsonPath;
+use types::{Datum, oid};
 
 /// Paths parsed at a call site.
 #[derive(Default)]
@@ -29,6 +32,37 @@ pub(crate) fn stored_path(cx: &mut FnCtx, bytes: &[u8]) -> Result<Arc<JsonPath>>
     let path = Arc::new(types::jsonpath::parse(&String::from_utf8_lossy(bytes))?);
     cached.0 = Some((bytes.to_vec(), Arc::clone(&path)));
     Ok(path)
+}
+
+/// The path stored as these bytes, for others.
+pub(crate) fn path_of(cx: &mut FnCtx, bytes: &[u8]) -> Result<Arc<JsonPath>> {
+    stored_path(cx, bytes)
+}
+
+/// A value of PASSING.
+pub(crate) fn item_of(cx: &FnCtx, ty: Oid, value: &Datum) -> Result<Item> {
+    if value.is_null() {
+        return Ok(Item::Json(Json::Null));
+    }
+    if let Some(kind) = TimeKind::of_type(ty) {
+        return Ok(Item::Time(time::of_datum(kind, value)));
+    }
+    match ty {
+        oid::JSONB
+        | oid::BOOL
+        | oid::INT2
+        | oid::INT4
+        | oid::INT8
+        | oid::FLOAT4
+        | oid::FLOAT8
+        | oid::NUMERIC
+        | oid::TEXT
+        | oid::VARCHAR => super::json_build::to_jsonb(cx, ty, value).map(Item::Json),
+        _ => {
+            let name = cx.env.catalog().type_name(ty).unwrap_or_default();
+            Err(err!(INVALID_PARAMETER_VALUE, "could not convert value of type {name} to jsonpath"))
+        }
+    }
 }
 
 fn variables(json: &Json) -> Result<&Json> {

@@ -4,6 +4,7 @@ use super::exec::{Exec, Fail, Item, Outcome, soft};
 use crate::env::FnEnv;
 use base::{Error, err};
 use std::cmp::Ordering;
+use types::Datum;
 use types::datetime::{self, Civil, USECS_PER_DAY, USECS_PER_SEC};
 use types::json::Json;
 use types::numeric::Numeric;
@@ -42,6 +43,56 @@ impl Kind {
     fn zoned(self) -> bool {
         matches!(self, Kind::TimeTz | Kind::TimestampTz)
     }
+}
+
+impl Kind {
+    /// What values of a type are.
+    pub(crate) fn of_type(ty: base::Oid) -> Option<Kind> {
+        Some(match ty {
+            types::oid::DATE => Kind::Date,
+            types::oid::TIME => Kind::Time,
+            types::oid::TIMETZ => Kind::TimeTz,
+            types::oid::TIMESTAMP => Kind::Timestamp,
+            types::oid::TIMESTAMPTZ => Kind::TimestampTz,
+            _ => return None,
+        })
+    }
+}
+
+/// A value as an item; a moment is taken as Greenwich has it.
+pub(crate) fn of_datum(kind: Kind, value: &Datum) -> Time {
+    match (kind, value) {
+        (Kind::Date, _) => {
+            Time { kind, local: value.to_i64().saturating_mul(USECS_PER_DAY), offset: 0 }
+        }
+        (Kind::TimeTz, Datum::Bytes(b)) if b.len() == 12 => {
+            let (time, west) = b.split_at(8);
+            let time = time.try_into().map(i64::from_le_bytes).unwrap_or_default();
+            let west = west.try_into().map(i32::from_le_bytes).unwrap_or_default();
+            Time { kind, local: time, offset: -west }
+        }
+        _ => Time { kind, local: value.to_i64(), offset: 0 },
+    }
+}
+
+/// As the output function of its type has it.
+pub(crate) fn text_of(cx: &crate::call::FnCtx, t: &Time) -> base::Result<String> {
+    let (ty, value) = match t.kind {
+        Kind::Date => (types::oid::DATE, Datum::I32((t.local.div_euclid(USECS_PER_DAY)) as i32)),
+        Kind::Time => (types::oid::TIME, Datum::I64(t.local)),
+        Kind::TimeTz => {
+            let bytes = types::io::timetz_bytes(t.local, -t.offset);
+            (types::oid::TIMETZ, Datum::bytes(bytes))
+        }
+        Kind::Timestamp => (types::oid::TIMESTAMP, Datum::I64(t.local)),
+        Kind::TimestampTz => {
+            let utc = t.local - t.offset as i64 * USECS_PER_SEC;
+            (types::oid::TIMESTAMPTZ, Datum::I64(utc))
+        }
+    };
+    let mut out = Vec::new();
+    types::io::output(ty, &value, &cx.env.io(), &mut out)?;
+    Ok(String::from_utf8(out).unwrap_or_default())
 }
 
 /// A date or time.

@@ -1,0 +1,369 @@
+//! The functions under the `pg_stat_*` views.
+
+use super::{Relation, Upkeep};
+use crate::StatementEnv;
+use base::{Oid, Result, err};
+use functions::CallInfo;
+use types::Datum;
+use types::record::{Record, RecordColumn};
+
+type Rows = Vec<Vec<Datum>>;
+
+/// Microseconds since 2000, of those since 1970; 0 is not known.
+fn time(unix: i64) -> Datum {
+    if unix == 0 { Datum::Null } else { Datum::I64(unix - 946_684_800_000_000) }
+}
+
+fn count(n: u64) -> Datum {
+    Datum::I64(n as i64)
+}
+
+fn ms(micros: u64) -> Datum {
+    Datum::F64(micros as f64 / 1000.0)
+}
+
+fn numeric(n: u64) -> Datum {
+    let env = functions::StaticEnv::new(0);
+    use functions::FnEnv;
+    types::io::input(Oid(1700), &n.to_string(), -1, &env.io()).unwrap_or(Datum::Null)
+}
+
+/// Runs one; `None` if it is not among them.
+pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<Result<Datum>> {
+    let about = functions::builtin::proc(call.fn_oid)?;
+    let name = about.proname;
+    let rest = name.strip_prefix("pg_stat_")?;
+    let row = match rest {
+        "get_wal" | "get_backend_wal" => Some(wal(env)),
+        "get_archiver" => Some(archiver(env)),
+        "get_backend_subxact" => Some(subtransactions(env, args)),
+        _ => None,
+    };
+    if let Some(values) = row {
+        return Some(Ok(record(about, values)));
+    }
+    let oid = |i: usize| match args.get(i) {
+        Some(Datum::U32(n)) => Oid(*n),
+        Some(Datum::I32(n)) => Oid(*n as u32),
+        _ => Oid::INVALID,
+    };
+    if let Some(what) = rest.strip_prefix("get_db_") {
+        return database(env, what, oid(0)).map(Ok);
+    }
+    if let Some(what) = rest.strip_prefix("get_xact_") {
+        return in_transaction(env, what, oid(0)).map(Ok);
+    }
+    if let Some(what) = rest.strip_prefix("get_") {
+        return relation(env, what, oid(0)).or_else(|| server(env, what)).map(Ok);
+    }
+    let text = |i: usize| match args.get(i) {
+        Some(d @ Datum::Bytes(_)) => Some(d.as_str()),
+        _ => None,
+    };
+    reset(env, rest, oid(0), text(0))
+}
+
+fn reset(
+    env: &StatementEnv<'_>,
+    what: &str,
+    oid: Oid,
+    target: Option<&str>,
+) -> Option<Result<Datum>> {
+    const PARTS: [&str; 7] =
+        ["archiver", "bgwriter", "checkpointer", "io", "recovery_prefetch", "slru", "wal"];
+    let stats = &env.core.database.stats;
+    match what {
+        "reset" => stats.reset_database(env.core.state.oid),
+        "reset_single_table_counters" => stats.reset_relation(env.core.state.oid, oid),
+        "reset_shared" => match target {
+            None => PARTS.iter().for_each(|p| stats.reset_part(p)),
+            Some(part) if PARTS.contains(&part) => stats.reset_part(part),
+            Some(other) => {
+                let e = err!(INVALID_PARAMETER_VALUE, "unrecognized reset target: \"{other}\"");
+                return Some(Err(e.hint(
+                    "Target must be \"archiver\", \"bgwriter\", \"checkpointer\", \"io\", \
+                     \"recovery_prefetch\", \"slru\", or \"wal\".",
+                )));
+            }
+        },
+        "reset_slru" => stats.reset_part("slru"),
+        "reset_backend_stats" | "reset_replication_slot" | "reset_subscription_stats" => {}
+        "have_stats" => {
+            let known = match target {
+                Some("database") => true,
+                _ => stats.has_relation(env.core.state.oid, oid),
+            };
+            return Some(Ok(Datum::Bool(known)));
+        }
+        _ => return None,
+    }
+    Some(Ok(Datum::text("")))
+}
+
+fn upkeep(r: &Relation, at: usize) -> Upkeep {
+    r.upkeep.get(at).copied().unwrap_or_default()
+}
+
+/// A relation's counters.
+fn relation(env: &StatementEnv<'_>, what: &str, oid: Oid) -> Option<Datum> {
+    const KNOWN: [&str; 22] = [
+        "numscans",
+        "lastscan",
+        "tuples_returned",
+        "tuples_fetched",
+        "tuples_inserted",
+        "tuples_updated",
+        "tuples_deleted",
+        "tuples_hot_updated",
+        "tuples_newpage_updated",
+        "live_tuples",
+        "dead_tuples",
+        "mod_since_analyze",
+        "ins_since_vacuum",
+        "vacuum_count",
+        "autovacuum_count",
+        "analyze_count",
+        "autoanalyze_count",
+        "last_vacuum_time",
+        "last_autovacuum_time",
+        "last_analyze_time",
+        "last_autoanalyze_time",
+        "relation_stats_reset_time",
+    ];
+    if !KNOWN.contains(&what) {
+        return None;
+    }
+    let r = env.core.database.stats.relation(env.core.state.oid, oid);
+    let c = &r.counts;
+    Some(match what {
+        "numscans" => count(c.scans),
+        "lastscan" => time(c.last_scan),
+        "tuples_returned" => count(c.returned),
+        "tuples_fetched" => count(c.fetched),
+        "tuples_inserted" => count(c.inserted),
+        "tuples_updated" => count(c.updated),
+        "tuples_deleted" => count(c.deleted),
+        "tuples_hot_updated" => count(c.hot_updated),
+        "tuples_newpage_updated" => count(c.newpage_updated),
+        "live_tuples" => Datum::I64(r.live.max(0)),
+        "dead_tuples" => Datum::I64(r.dead.max(0)),
+        "mod_since_analyze" => count(r.mod_since_analyze),
+        "ins_since_vacuum" => count(r.ins_since_vacuum),
+        "vacuum_count" => count(upkeep(&r, 0).count),
+        "autovacuum_count" => count(upkeep(&r, 1).count),
+        "analyze_count" => count(upkeep(&r, 2).count),
+        "autoanalyze_count" => count(upkeep(&r, 3).count),
+        "last_vacuum_time" => time(upkeep(&r, 0).last),
+        "last_autovacuum_time" => time(upkeep(&r, 1).last),
+        "last_analyze_time" => time(upkeep(&r, 2).last),
+        "last_autoanalyze_time" => time(upkeep(&r, 3).last),
+        _ => time(r.reset),
+    })
+}
+
+/// What the session's transaction has changed so far.
+fn in_transaction(env: &StatementEnv<'_>, what: &str, oid: Oid) -> Option<Datum> {
+    let changed = env.core.changes.in_transaction(oid);
+    Some(match what {
+        "tuples_inserted" => count(changed[0]),
+        "tuples_updated" => count(changed[1]),
+        "tuples_deleted" => count(changed[2]),
+        _ => return None,
+    })
+}
+
+fn database(env: &StatementEnv<'_>, what: &str, oid: Oid) -> Option<Datum> {
+    let activity = env.core.database.activity();
+    if what == "numbackends" {
+        return Some(Datum::I32(activity.count_in(oid) as i32));
+    }
+    let d = env.core.database.stats.database(oid);
+    Some(match what {
+        "xact_commit" => count(d.committed),
+        "xact_rollback" => count(d.rolled_back),
+        "tuples_returned" => count(d.sums.returned),
+        "tuples_fetched" => count(d.sums.fetched),
+        "tuples_inserted" => count(d.sums.inserted),
+        "tuples_updated" => count(d.sums.updated),
+        "tuples_deleted" => count(d.sums.deleted),
+        "temp_files" => count(d.temp_files),
+        "temp_bytes" => count(d.temp_bytes),
+        "deadlocks" => count(d.deadlocks),
+        "sessions" => count(d.sessions),
+        "session_time" => ms(d.session_micros),
+        "stat_reset_time" => time(d.reset),
+        _ => return None,
+    })
+}
+
+/// Counters of the server's parts.
+fn server(env: &StatementEnv<'_>, what: &str) -> Option<Datum> {
+    let database = &env.core.database;
+    let pool = || database.storage().pool.stats();
+    let load =
+        |n: &std::sync::atomic::AtomicU64| count(n.load(std::sync::atomic::Ordering::Relaxed));
+    let began = |part: &str| match database.stats.reset_of(part) {
+        0 => time(database.start_micros),
+        at => time(at),
+    };
+    if let Some(what) = what.strip_prefix("checkpointer_") {
+        let c = database.stats.checkpointer.get();
+        return Some(match what {
+            "num_timed" => count(c.timed),
+            "num_requested" => count(c.requested),
+            "num_performed" => count(c.done),
+            "write_time" => ms(c.write_micros),
+            "sync_time" => ms(c.sync_micros),
+            "buffers_written" => count(c.buffers),
+            "stat_reset_time" => began("checkpointer"),
+            _ => return None,
+        });
+    }
+    Some(match what {
+        "bgwriter_buf_written_clean" => load(&pool().background_writes),
+        "bgwriter_stat_reset_time" => began("bgwriter"),
+        "snapshot_timestamp" => Datum::Null,
+        _ => return None,
+    })
+}
+
+/// The rows of a set-returning one, or of one that returns a row; `None` if it is not among them.
+pub fn rows(env: &StatementEnv<'_>, call: &CallInfo, _: &[Datum]) -> Option<Result<Rows>> {
+    let name = functions::builtin::proc(call.fn_oid)?.proname;
+    Some(Ok(match name {
+        "pg_stat_get_io" => io(env),
+        "pg_stat_get_slru" => slru(env),
+        "pg_get_wait_events" => wait_events(),
+        "pg_get_backend_memory_contexts" => vec![memory(env)],
+        "pg_get_aios" | "pg_get_shmem_allocations_numa" | "pg_stat_get_backend_io" => Vec::new(),
+        _ => return None,
+    }))
+}
+
+fn reset_time(env: &StatementEnv<'_>, part: &str) -> Datum {
+    match env.core.database.stats.reset_of(part) {
+        0 => time(env.core.database.start_micros),
+        at => time(at),
+    }
+}
+
+fn wal(env: &StatementEnv<'_>) -> Vec<Datum> {
+    let s = env.core.database.wal().stats();
+    let bytes = numeric(s.bytes);
+    vec![count(s.records), count(s.images), bytes, count(s.buffers_full), reset_time(env, "wal")]
+}
+
+/// Values of a function's OUT columns as a row.
+fn record(about: &functions::builtin::ProcRow, values: Vec<Datum>) -> Datum {
+    let modes = about.proargmodes.iter();
+    let types =
+        about.proallargtypes.iter().zip(modes).filter(|(_, m)| **m == b'o').map(|(t, _)| *t);
+    let columns = types.zip(values).map(|(type_oid, value)| RecordColumn { type_oid, value });
+    Record::anonymous(columns.collect()).encode()
+}
+
+/// How many subtransactions a session has, and whether they are too many for its place.
+fn subtransactions(env: &StatementEnv<'_>, args: &[Datum]) -> Vec<Datum> {
+    let own = env.core.backend.pid();
+    match args.first() {
+        Some(Datum::I32(pid)) if *pid == own => {
+            let depth = env.core.txn_if_any().map_or(0, |t| t.depth());
+            vec![Datum::I32(depth as i32), Datum::Bool(false)]
+        }
+        Some(Datum::I32(pid)) if env.core.database.activity().session(*pid).is_some() => {
+            vec![Datum::I32(0), Datum::Bool(false)]
+        }
+        _ => vec![Datum::Null, Datum::Null],
+    }
+}
+
+fn archiver(env: &StatementEnv<'_>) -> Vec<Datum> {
+    let none = || Datum::Null;
+    vec![count(0), none(), none(), count(0), none(), none(), reset_time(env, "archiver")]
+}
+
+/// `pg_stat_io`: who can do what is known; writes are counted.
+fn io(env: &StatementEnv<'_>) -> Rows {
+    use std::sync::atomic::Ordering::Relaxed;
+    let pool = env.core.database.storage().pool.stats();
+    let reset = reset_time(env, "io");
+    let line = |line: &str| {
+        let f: Vec<&str> = line.split('\t').collect();
+        let can = |c: char| f[3].contains(c);
+        let written = match (f[0], f[1], f[2]) {
+            ("client backend", "relation", "normal") => pool.backend_writes.load(Relaxed),
+            ("background writer", "relation", "normal") => pool.background_writes.load(Relaxed),
+            ("checkpointer", "relation", "normal") => pool.checkpoint_writes.load(Relaxed),
+            _ => 0,
+        };
+        let group = |c: char, n: u64, bytes: bool| {
+            let mut out = vec![Datum::Null; 2 + usize::from(bytes)];
+            if can(c) {
+                out[0] = count(n);
+                if bytes {
+                    out[1] = numeric(n * base::PAGE_SIZE as u64);
+                }
+                *out.last_mut().unwrap_or(&mut Datum::Null) = Datum::F64(0.0);
+            }
+            out
+        };
+        let single = |c: char| if can(c) { count(0) } else { Datum::Null };
+        let mut row: Vec<Datum> = f[..3].iter().map(|t| Datum::text(t)).collect();
+        row.extend(group('r', 0, true));
+        row.extend(group('w', written, true));
+        row.extend(group('b', 0, false));
+        row.extend(group('e', 0, true));
+        row.extend(['h', 'v', 'u'].map(single));
+        row.extend(group('s', 0, false));
+        row.push(reset.clone());
+        row
+    };
+    include_str!("io.tsv").lines().map(line).collect()
+}
+
+fn slru(env: &StatementEnv<'_>) -> Rows {
+    let names = [
+        "commit_timestamp",
+        "multixact_member",
+        "multixact_offset",
+        "notify",
+        "serializable",
+        "subtransaction",
+        "transaction",
+        "other",
+    ];
+    let row = |name: &&str| {
+        let mut row = vec![Datum::text(name)];
+        row.extend((0..7).map(|_| count(0)));
+        row.push(reset_time(env, "slru"));
+        row
+    };
+    names.iter().map(row).collect()
+}
+
+fn wait_events() -> Rows {
+    let row = |n: u16| {
+        let e = base::wait::WaitEvent::from_u16(n);
+        let text = |t: Option<&str>| t.map_or(Datum::Null, Datum::text);
+        vec![text(e.class()), text(e.name()), text(e.description())]
+    };
+    (1..=base::wait::EVENTS.len() as u16).map(row).collect()
+}
+
+fn memory(env: &StatementEnv<'_>) -> Vec<Datum> {
+    let used = env.core.memory.used() as u64;
+    let elem = types::array::ElemType::builtin(Oid(23));
+    let path = types::array::make_vector(&elem, &[Datum::I32(1)]).unwrap_or(Datum::Null);
+    vec![
+        Datum::text("TopMemoryContext"),
+        Datum::Null,
+        Datum::text("AllocSet"),
+        Datum::I32(1),
+        path,
+        count(used),
+        count(u64::from(used > 0)),
+        count(0),
+        count(0),
+        count(used),
+    ]
+}

@@ -1,0 +1,248 @@
+//! Counters of the server: what the `pg_stat_*` views show.
+//!
+//! Threads count on their own (`executor::counts`); whoever wants to know has it folded in here
+//! first. A clean stop writes the counters down, and the next start reads them; after a crash
+//! they begin anew, as they may be behind the data.
+
+mod functions;
+mod server;
+
+pub(crate) use functions::{call, rows};
+pub(crate) use server::{Checkpointer, CheckpointerStats};
+
+use base::{Oid, Result};
+use executor::counts::{Counts, Key};
+use os::Disk;
+use os::sync::Mutex;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// When something was done to a table last, and how often.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Upkeep {
+    pub count: u64,
+    pub last: i64,
+}
+
+/// A relation's counters.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Relation {
+    pub counts: Counts,
+    pub live: i64,
+    pub dead: i64,
+    pub mod_since_analyze: u64,
+    pub ins_since_vacuum: u64,
+    /// Vacuum and analyze, by hand and automatic.
+    pub upkeep: [Upkeep; 4],
+    pub reset: i64,
+}
+
+/// A database's counters.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct DatabaseCounts {
+    pub committed: u64,
+    pub rolled_back: u64,
+    /// Of all its relations.
+    pub sums: Counts,
+    pub temp_files: u64,
+    pub temp_bytes: u64,
+    pub deadlocks: u64,
+    pub sessions: u64,
+    pub session_micros: u64,
+    pub reset: i64,
+}
+
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct All {
+    relations: HashMap<u64, Relation>,
+    databases: HashMap<u32, DatabaseCounts>,
+    checkpointer: Checkpointer,
+    /// When the counters of other parts were reset.
+    resets: HashMap<String, i64>,
+}
+
+/// What was done to a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Work {
+    Vacuum = 0,
+    AutoVacuum = 1,
+    Analyze = 2,
+    AutoAnalyze = 3,
+}
+
+/// All counters.
+#[derive(Default)]
+pub(crate) struct Stats {
+    all: Mutex<All>,
+    /// `pg_stat_checkpointer`
+    pub checkpointer: CheckpointerStats,
+}
+
+fn number(key: Key) -> u64 {
+    u64::from(key.0.0) << 32 | u64::from(key.1.0)
+}
+
+fn now() -> i64 {
+    os::clock::now_micros()
+}
+
+impl Stats {
+    /// Folds in what threads have counted.
+    fn fold(&self) {
+        let mut all = self.all.lock();
+        executor::counts::drain(|key, c| {
+            if key.1 == Oid::INVALID {
+                let d = all.databases.entry(key.0.0).or_default();
+                d.committed += c.scans;
+                d.rolled_back += c.returned;
+                return;
+            }
+            let d = all.databases.entry(key.0.0).or_default();
+            d.sums.add(c);
+            let r = all.relations.entry(number(key)).or_default();
+            r.counts.add(c);
+            if c.scans > 0 {
+                r.counts.last_scan = now();
+            }
+            r.live += c.inserted as i64 - c.deleted as i64;
+            r.dead += (c.updated + c.deleted) as i64;
+            r.mod_since_analyze += c.inserted + c.updated + c.deleted;
+            r.ins_since_vacuum += c.inserted;
+        });
+    }
+
+    /// A relation's counters now.
+    pub fn relation(&self, database: Oid, relation: Oid) -> Relation {
+        self.fold();
+        let all = self.all.lock();
+        let found = all.relations.get(&number((database, relation)));
+        let shared = || all.relations.get(&number((Oid::INVALID, relation)));
+        found.or_else(shared).cloned().unwrap_or_default()
+    }
+
+    /// A database's counters now.
+    pub fn database(&self, database: Oid) -> DatabaseCounts {
+        self.fold();
+        self.all.lock().databases.get(&database.0).cloned().unwrap_or_default()
+    }
+
+    /// Changes a database's counters.
+    pub fn change_database(&self, database: Oid, change: impl FnOnce(&mut DatabaseCounts)) {
+        change(self.all.lock().databases.entry(database.0).or_default());
+    }
+
+    /// A table was taken care of; it has so many rows now, if that was found out.
+    pub fn worked(&self, database: Oid, table: Oid, work: Work, rows: Option<f64>) {
+        self.fold();
+        let mut all = self.all.lock();
+        let r = all.relations.entry(number((database, table))).or_default();
+        let upkeep = &mut r.upkeep[work as usize];
+        upkeep.count += 1;
+        upkeep.last = now();
+        if let Some(rows) = rows.filter(|n| *n >= 0.0) {
+            r.live = rows as i64;
+        }
+        match work {
+            Work::Vacuum | Work::AutoVacuum => {
+                r.dead = 0;
+                r.ins_since_vacuum = 0;
+            }
+            Work::Analyze | Work::AutoAnalyze => r.mod_since_analyze = 0,
+        }
+    }
+
+    /// Forgets the counters of a database and its relations.
+    pub fn reset_database(&self, database: Oid) {
+        self.fold();
+        let mut all = self.all.lock();
+        all.relations.retain(|key, _| key >> 32 != u64::from(database.0));
+        all.databases.insert(database.0, DatabaseCounts { reset: now(), ..Default::default() });
+    }
+
+    /// Forgets the counters of a relation.
+    pub fn reset_relation(&self, database: Oid, relation: Oid) {
+        self.fold();
+        let mut all = self.all.lock();
+        for database in [database, Oid::INVALID] {
+            if let Some(r) = all.relations.get_mut(&number((database, relation))) {
+                *r = Relation { reset: now(), ..Default::default() };
+            }
+        }
+        all.databases.entry(database.0).or_default().reset = now();
+    }
+
+    /// True if something was counted.
+    pub fn has_relation(&self, database: Oid, relation: Oid) -> bool {
+        self.fold();
+        self.all.lock().relations.contains_key(&number((database, relation)))
+    }
+
+    /// Notes that a part's counters were reset.
+    pub fn reset_part(&self, part: &str) {
+        self.all.lock().resets.insert(part.to_string(), now());
+        if part == "checkpointer" {
+            self.checkpointer.set(Checkpointer { reset: now(), ..Default::default() });
+        }
+    }
+
+    /// When a part's counters were reset; at first, when the server was made.
+    pub fn reset_of(&self, part: &str) -> i64 {
+        self.all.lock().resets.get(part).copied().unwrap_or(0)
+    }
+
+    /// Reads what the server before wrote down; the file is gone then.
+    pub fn read(&self, disk: &Disk, dir: &Path, clean: bool) -> Result<()> {
+        let path = dir.join("pg_stat/pgstat.stat");
+        if !disk.exists(&path) {
+            return Ok(());
+        }
+        // What cannot be understood is as good as nothing: counters are not worth a failed start.
+        if clean
+            && let Ok(bytes) = disk.read(&path)
+            && let Ok(all) = serde_json::from_slice::<All>(&bytes)
+        {
+            self.checkpointer.set(all.checkpointer.clone());
+            *self.all.lock() = all;
+        }
+        Ok(disk.remove(&path)?)
+    }
+
+    /// Writes the counters down.
+    pub fn write(&self, disk: &Disk, dir: &Path) -> Result<()> {
+        self.fold();
+        let mut all = self.all.lock().clone();
+        all.checkpointer = self.checkpointer.get();
+        let Ok(bytes) = serde_json::to_vec(&all) else { return Ok(()) };
+        disk.create_dir_all(&dir.join("pg_stat"))?;
+        Ok(disk.write_atomic(&dir.join("pg_stat/pgstat.stat"), &bytes)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_fold_reset_and_come_back() {
+        let (stats, db, table) = (Stats::default(), Oid(77_001), Oid(5));
+        executor::counts::changed((db, table), 10, 2, 1);
+        executor::counts::scanned((db, table), 1, 9, 0);
+        executor::counts::transaction(db, true);
+        let r = stats.relation(db, table);
+        assert_eq!((r.live, r.dead, r.counts.scans, r.mod_since_analyze), (9, 3, 1, 13));
+        assert_eq!(stats.database(db).committed, 1);
+        stats.worked(db, table, Work::AutoVacuum, Some(9.0));
+        assert_eq!(stats.relation(db, table).dead, 0);
+        let dir = std::env::temp_dir().join(format!("olifant-stats-{}", os::process::id()));
+        let disk = Disk::real();
+        stats.write(&disk, &dir).unwrap();
+        let again = Stats::default();
+        again.read(&disk, &dir, true).unwrap();
+        assert_eq!(again.relation(db, table), stats.relation(db, table));
+        assert!(!disk.exists(&dir.join("pg_stat/pgstat.stat")));
+        again.reset_database(db);
+        assert_eq!(again.relation(db, table), Relation::default());
+        disk.remove_dir_all(&dir).unwrap();
+    }
+}

@@ -1,0 +1,159 @@
+//! Counters of scans and changed rows, for the statistics views.
+//!
+//! Each thread counts in a table of its own, which nobody else touches until somebody wants to
+//! know ([`drain`]): counting costs an uncontended lock and no shared cache line.
+
+use base::Oid;
+use os::sync::Mutex;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What was done with a relation: a table, an index, or (with OID 0) a database.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Counts {
+    /// Scans begun; transactions committed.
+    pub scans: u64,
+    /// Rows or index entries read; transactions rolled back.
+    pub returned: u64,
+    /// Rows fetched by an index.
+    pub fetched: u64,
+    /// Rows inserted.
+    pub inserted: u64,
+    /// Rows updated.
+    pub updated: u64,
+    /// Rows deleted.
+    pub deleted: u64,
+    /// Rows updated without a new index entry.
+    pub hot_updated: u64,
+    /// Rows whose new version went to another page.
+    pub newpage_updated: u64,
+    /// When the last scan began, in microseconds since 1970.
+    pub last_scan: i64,
+}
+
+impl Counts {
+    /// Adds others.
+    pub fn add(&mut self, o: &Counts) {
+        self.scans += o.scans;
+        self.returned += o.returned;
+        self.fetched += o.fetched;
+        self.inserted += o.inserted;
+        self.updated += o.updated;
+        self.deleted += o.deleted;
+        self.hot_updated += o.hot_updated;
+        self.newpage_updated += o.newpage_updated;
+        self.last_scan = self.last_scan.max(o.last_scan);
+    }
+}
+
+/// A relation: its database (0 if it is shared) and itself.
+pub type Key = (Oid, Oid);
+
+#[derive(Default)]
+struct Table {
+    /// What was counted last; most often it is the same again.
+    last: (Key, Counts),
+    others: HashMap<Key, Counts, foldhash::fast::RandomState>,
+}
+
+impl Table {
+    #[inline]
+    fn at(&mut self, key: Key) -> &mut Counts {
+        if self.last.0 != key {
+            self.put_away(key);
+        }
+        &mut self.last.1
+    }
+
+    fn put_away(&mut self, key: Key) {
+        let (before, counts) = std::mem::replace(&mut self.last, (key, Counts::default()));
+        if counts != Counts::default() {
+            self.others.entry(before).or_default().add(&counts);
+        }
+    }
+}
+
+static ALL: Mutex<Vec<Arc<Mutex<Table>>>> = Mutex::new(Vec::new());
+
+thread_local! {
+    static OWN: RefCell<Option<Arc<Mutex<Table>>>> = const { RefCell::new(None) };
+}
+
+#[inline]
+fn with(key: Key, change: impl FnOnce(&mut Counts)) {
+    OWN.with(|own| {
+        let mut own = own.borrow_mut();
+        let table = own.get_or_insert_with(|| {
+            let table = Arc::new(Mutex::new(Table::default()));
+            ALL.lock().push(Arc::clone(&table));
+            table
+        });
+        change(table.lock().at(key));
+    });
+}
+
+/// Counts scans of a relation, what they read and what they fetched. `now` is when the last
+/// began, 0 if that is not known.
+#[inline]
+pub fn scanned(key: Key, scans: u64, returned: u64, fetched: u64) {
+    with(key, |c| {
+        c.scans += scans;
+        c.returned += returned;
+        c.fetched += fetched;
+    });
+}
+
+/// Counts rows changed: inserted, updated, deleted.
+pub fn changed(key: Key, inserted: u64, updated: u64, deleted: u64) {
+    with(key, |c| {
+        c.inserted += inserted;
+        c.updated += updated;
+        c.deleted += deleted;
+    });
+}
+
+/// Counts the end of a transaction in a database.
+#[inline]
+pub fn transaction(database: Oid, committed: bool) {
+    with((database, Oid::INVALID), |c| match committed {
+        true => c.scans += 1,
+        false => c.returned += 1,
+    });
+}
+
+/// Takes what all threads have counted since the last time.
+pub fn drain(mut take: impl FnMut(Key, &Counts)) {
+    let mut all = ALL.lock();
+    for table in all.iter() {
+        let mut table = table.lock();
+        table.put_away(Key::default());
+        for (key, counts) in table.others.drain() {
+            take(key, &counts);
+        }
+    }
+    // Those of threads that have ended are empty now.
+    all.retain(|t| Arc::strong_count(t) > 1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_all_threads_come_together() {
+        let key = (Oid(900_001), Oid(7));
+        scanned(key, 1, 10, 0);
+        changed((Oid(900_001), Oid(8)), 1, 2, 3);
+        scanned(key, 1, 5, 2);
+        let other = os::thread::spawn("t", move || scanned(key, 1, 1, 0)).unwrap();
+        other.join().unwrap();
+        let mut sum = Counts::default();
+        drain(|k, c| {
+            if k == key {
+                sum.add(c);
+            }
+        });
+        assert_eq!((sum.scans, sum.returned, sum.fetched), (3, 16, 2));
+    }
+}
