@@ -50,13 +50,21 @@ impl Analyzer<'_> {
             self.with_clause(with)?;
         }
         query.overriding = overriding(stmt.overriding);
+        // In a rule, the query that rows are inserted from ranges over OLD and NEW itself.
+        let mut rows = State::default();
+        if self.cur().in_rule && stmt.source.as_ref().is_some_and(|s| !is_values(s)) {
+            let st = self.st();
+            rows.rtable = std::mem::take(&mut st.rtable);
+            rows.nulling = std::mem::take(&mut st.nulling);
+            rows.namespace = std::mem::take(&mut st.namespace);
+        }
         let update = stmt.on_conflict.as_ref().is_some_and(|c| c.update.is_some());
         let required = rights::INSERT | if update { rights::UPDATE } else { 0 };
         let rel = self.set_target_table(&stmt.target, false, false, required)?;
         let index = self.cur().target.as_ref().map_or(1, |t| t.rtindex);
         query.result_relation = index;
         let (columns, numbers) = self.insert_columns(&rel, &stmt.columns)?;
-        let exprs = self.insert_source(stmt, &rel, &columns, &numbers)?;
+        let exprs = self.insert_source(stmt, &rel, &columns, &numbers, rows)?;
         let mut targets = Vec::with_capacity(exprs.len());
         for ((expr, column), number) in exprs.into_iter().zip(&columns).zip(&numbers) {
             targets.push(TargetEntry::new(expr, *number, Some(column.name.clone()), false));
@@ -152,13 +160,10 @@ impl Analyzer<'_> {
         rel: &RelationDesc,
         columns: &[ast::AssignTarget],
         numbers: &[i16],
+        rows: State,
     ) -> Result<Vec<Expr>> {
         let Some(source) = &stmt.source else { return Ok(Vec::new()) };
-        let plain = source.order_by.is_empty()
-            && source.limit.is_none()
-            && source.offset.is_none()
-            && source.locking.is_empty();
-        if let (SelectBody::Values(lists), true) = (&source.body, plain) {
+        if let (SelectBody::Values(lists), true) = (&source.body, is_values(source)) {
             if let Some(with) = &source.with {
                 if stmt.with.is_some() {
                     return Err(Error::unsupported("WITH both before INSERT and before VALUES")
@@ -173,7 +178,7 @@ impl Analyzer<'_> {
             }
             return self.insert_values(stmt, lists, rel, columns, numbers);
         }
-        self.insert_select(stmt, source, rel, columns, numbers)
+        self.insert_select(stmt, source, rel, columns, numbers, rows)
     }
 
     /// Several rows of VALUES become an entry of the range table.
@@ -233,9 +238,10 @@ impl Analyzer<'_> {
         rel: &RelationDesc,
         columns: &[ast::AssignTarget],
         numbers: &[i16],
+        rows: State,
     ) -> Result<Vec<Expr>> {
         // The query does not see the target table, and its literals take the columns' types.
-        let state = State { resolve_unknowns: false, ..State::default() };
+        let state = State { resolve_unknowns: false, ..rows };
         let query = self.nested(state, |a| a.select(source))?;
         let columns_out: Vec<TargetEntry> =
             query.target_list.iter().filter(|t| !t.junk).cloned().collect();
@@ -554,6 +560,15 @@ impl Analyzer<'_> {
         }
         Ok(made)
     }
+}
+
+/// VALUES and nothing else.
+fn is_values(source: &ast::SelectStmt) -> bool {
+    matches!(source.body, SelectBody::Values(_))
+        && source.order_by.is_empty()
+        && source.limit.is_none()
+        && source.offset.is_none()
+        && source.locking.is_empty()
 }
 
 /// The value that is put into the innermost part.

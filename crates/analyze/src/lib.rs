@@ -31,8 +31,10 @@ mod policy;
 mod record;
 mod recursion;
 mod rewrite;
+mod rewrite_rule;
 mod rewrite_view;
 mod row;
+mod rule;
 mod select;
 mod setop;
 mod state;
@@ -52,6 +54,7 @@ pub use ddl::{
 };
 pub use policy::row_security_binds;
 pub use rewrite::{clear_places, default_of, rewrite, stored_expr};
+pub use rule::{AnalysedRule, NEW, OLD, rule};
 pub use typename::{format_type, format_type_with};
 pub use updatable::query_reason;
 

@@ -1,5 +1,6 @@
 //! After analysis: defaults and generated columns of modified rows, views as subqueries.
 
+use crate::rewrite_rule::{Fired, Product, Source, check_returning, choose_tag, fire, has_rules};
 use crate::{Env, Params};
 use base::{Error, Oid, Result, err};
 use catalog::{RelKind, RelationDesc, oids};
@@ -11,10 +12,30 @@ const MAX_DEPTH: u32 = 100;
 
 /// Makes a query ready for the planner: one or, with rules, several or none.
 pub fn rewrite(env: &Env, query: Query) -> Result<Vec<Query>> {
-    let mut query = query;
     crate::policy::reset();
-    rewrite_query(env, &mut query, 0)?;
-    Ok(vec![query])
+    if query.result_relation == 0 {
+        let mut query = query;
+        rewrite_query(env, &mut query, 0)?;
+        return Ok(vec![query]);
+    }
+    let (command, with) = (query.command, !query.ctes.is_empty());
+    let mut products = Vec::with_capacity(1);
+    rewrite_statement(env, query, Source::Original, &mut Vec::new(), &mut products)?;
+    if products.len() != 1 || products[0].source != Source::Original {
+        choose_tag(command, &mut products);
+    }
+    if with && products.iter().filter(|p| p.query.command != CmdType::Nothing).count() > 1 {
+        return Err(err!(
+            FEATURE_NOT_SUPPORTED,
+            "WITH cannot be used in a query that is rewritten by rules into multiple queries"
+        ));
+    }
+    let mut made = Vec::with_capacity(products.len());
+    for mut p in products {
+        rewrite_query(env, &mut p.query, 0)?;
+        made.push(p.query);
+    }
+    Ok(made)
 }
 
 /// A stored expression (`pg_node_tree`).
@@ -27,10 +48,10 @@ fn rewrite_query(env: &Env, query: &mut Query, depth: u32) -> Result<()> {
     if depth > MAX_DEPTH {
         return Err(base::stack::too_deep());
     }
-    if query.result_relation > 0 {
-        rewrite_target(env, query)?;
-    }
     for cte in &mut query.ctes {
+        if cte.query.result_relation > 0 {
+            rewrite_modifying_cte(env, &mut cte.query)?;
+        }
         rewrite_query(env, &mut cte.query, depth)?;
     }
     for i in 0..query.rtable.len() {
@@ -204,36 +225,145 @@ fn lock_view(inner: &mut Query, mark: &ir::RowMark) {
 
 // Modified rows.
 
-fn rewrite_target(env: &Env, query: &mut Query) -> Result<()> {
+/// Rewrites a statement in WITH that changes rows; rules may make one statement of it.
+fn rewrite_modifying_cte(env: &Env, query: &mut Query) -> Result<()> {
+    let whole = std::mem::replace(query, Query::new(CmdType::Nothing));
+    let mut products = Vec::with_capacity(1);
+    rewrite_statement(env, whole, Source::Original, &mut Vec::new(), &mut products)?;
+    let what = match products.as_slice() {
+        [one] if one.query.command != CmdType::Nothing => None,
+        [_] => Some("DO INSTEAD NOTIFY rules"),
+        [] => Some("DO INSTEAD NOTHING rules"),
+        many if many.iter().any(|p| p.source == Source::Original) => {
+            match many.iter().any(|p| p.source == Source::Also) {
+                true => Some("DO ALSO rules"),
+                false => Some("conditional DO INSTEAD rules"),
+            }
+        }
+        _ => Some("multi-statement DO INSTEAD rules"),
+    };
+    if let Some(what) = what {
+        return Err(err!(
+            FEATURE_NOT_SUPPORTED,
+            "{what} are not supported for data-modifying statements in WITH"
+        ));
+    }
+    if let Some(one) = products.pop() {
+        *query = one.query;
+    }
+    Ok(())
+}
+
+/// A statement that changes rows as what is done: rules applied, views replaced by their tables.
+fn rewrite_statement(
+    env: &Env,
+    mut query: Query,
+    source: Source,
+    active: &mut Vec<(Oid, CmdType)>,
+    out: &mut Vec<Product>,
+) -> Result<()> {
+    base::stack::check()?;
+    if query.result_relation == 0 {
+        out.push(Product { query, source });
+        return Ok(());
+    }
     let RteKind::Relation { relid, .. } = query.rte(query.result_relation).kind else {
         return Err(Error::internal("the target is not a relation"));
     };
     let rel = env.catalog.relation(relid)?;
-    if rel.rules.iter().any(|r| r.event != b'1' && r.enabled != b'D') {
-        return Err(Error::unsupported("rules on tables"));
+    fill_target(env, &mut query, &rel)?;
+    let mut fired = Fired::default();
+    if has_rules(&rel, None) {
+        refuse_with_rules(&query, &rel)?;
+        if has_rules(&rel, Some(query.command)) {
+            fired = fire(env, &query, &rel)?;
+        }
     }
+    let first = query.command == CmdType::Insert;
+    let command = query.command;
+    let mut left = None;
+    let mut products = std::mem::take(&mut fired.products);
+    if rel.kind == RelKind::View && !fired.instead {
+        if fired.remainder.is_some() {
+            return Err(crate::rewrite_view::conditional_rules(&rel, command));
+        }
+        crate::rewrite_view::rewrite_target_view(env, &mut query, &rel)?;
+        let whole = Product { query, source };
+        products.insert(if first { 0 } else { products.len() }, whole);
+    } else {
+        check_returning(&query, &rel, &fired)?;
+        if !fired.instead {
+            left = Some(fired.remainder.take().unwrap_or(query));
+        }
+    }
+    let mut made = Vec::new();
+    if !products.is_empty() {
+        if active.contains(&(relid, command)) {
+            return Err(err!(
+                INVALID_OBJECT_DEFINITION,
+                "infinite recursion detected in rules for relation \"{}\"",
+                rel.name
+            ));
+        }
+        active.push((relid, command));
+        for p in products {
+            rewrite_statement(env, p.query, p.source, active, &mut made)?;
+        }
+        active.pop();
+    }
+    if let Some(mut query) = left {
+        crate::policy::secure_target(env, &mut query, &rel)?;
+        made.insert(if first { 0 } else { made.len() }, Product { query, source });
+    }
+    out.append(&mut made);
+    Ok(())
+}
+
+/// What cannot be done with a table that has rules.
+fn refuse_with_rules(query: &Query, rel: &RelationDesc) -> Result<()> {
+    if query.command == CmdType::Merge {
+        return Err(err!(
+            FEATURE_NOT_SUPPORTED,
+            "cannot execute MERGE on relation \"{}\"",
+            rel.name
+        )
+        .detail("MERGE is not supported for relations with rules."));
+    }
+    let rules = |c| has_rules(rel, Some(c));
+    if query.on_conflict.is_some() && (rules(CmdType::Insert) || rules(CmdType::Update)) {
+        return Err(err!(
+            FEATURE_NOT_SUPPORTED,
+            "INSERT with ON CONFLICT clause cannot be used with table that has INSERT or UPDATE \
+             rules"
+        ));
+    }
+    Ok(())
+}
+
+/// Completes what is assigned: defaults, identity and generated columns.
+fn fill_target(env: &Env, query: &mut Query, rel: &Arc<RelationDesc>) -> Result<()> {
     match query.command {
         CmdType::Insert => {
-            rewrite_values(env, query, &rel)?;
+            rewrite_values(env, query, rel)?;
             let list = std::mem::take(&mut query.target_list);
-            query.target_list = fill_insert(env, &rel, list, query.overriding, query)?;
+            query.target_list = fill_insert(env, rel, list, query.overriding, query)?;
             if let Some(mut conflict) = query.on_conflict.take() {
                 let set = std::mem::take(&mut conflict.set);
-                conflict.set = fill_update(env, &rel, set)?;
+                conflict.set = fill_update(env, rel, set)?;
                 query.on_conflict = Some(conflict);
             }
         }
         CmdType::Update => {
             let list = std::mem::take(&mut query.target_list);
-            query.target_list = fill_update(env, &rel, list)?;
+            query.target_list = fill_update(env, rel, list)?;
         }
         CmdType::Merge => {
             let mut actions = std::mem::take(&mut query.merge_actions);
             for action in &mut actions {
                 let list = std::mem::take(&mut action.target_list);
                 action.target_list = match action.command {
-                    CmdType::Insert => fill_insert(env, &rel, list, action.overriding, query)?,
-                    CmdType::Update => fill_update(env, &rel, list)?,
+                    CmdType::Insert => fill_insert(env, rel, list, action.overriding, query)?,
+                    CmdType::Update => fill_update(env, rel, list)?,
                     _ => list,
                 };
             }
@@ -241,12 +371,7 @@ fn rewrite_target(env: &Env, query: &mut Query) -> Result<()> {
         }
         _ => {}
     }
-    if rel.kind == RelKind::View {
-        base::stack::check()?;
-        crate::rewrite_view::rewrite_target_view(env, query, &rel)?;
-        return rewrite_target(env, query);
-    }
-    crate::policy::secure_target(env, query, &rel)
+    Ok(())
 }
 
 /// The value of a column that a statement does not give: its default, or its type's.

@@ -31,6 +31,12 @@ fn not_updatable(view: &RelationDesc, command: CmdType, reason: &str) -> Error {
     }
 }
 
+/// The refusal of a view whose rules all have conditions.
+pub(crate) fn conditional_rules(view: &RelationDesc, command: CmdType) -> Error {
+    let reason = "Views with conditional DO INSTEAD rules are not automatically updatable.";
+    not_updatable(view, command, reason)
+}
+
 /// A view's columns as expressions over an entry of the statement's range table.
 struct Columns {
     exprs: Vec<Expr>,

@@ -178,6 +178,8 @@ pub(crate) struct State {
     pub kind: Kind,
     pub lateral_active: bool,
     pub is_insert: bool,
+    /// An action of a rule, whose range table begins with OLD and NEW.
+    pub in_rule: bool,
     pub resolve_unknowns: bool,
     pub target: Option<NsItem>,
     pub windows: Vec<ast::WindowDef>,

@@ -13,6 +13,7 @@ pub mod expr;
 pub mod json;
 pub mod plan;
 pub mod query;
+pub mod renumber;
 pub mod walk;
 pub mod xml;
 

@@ -71,6 +71,9 @@ pub struct Query {
     pub set_operations: Option<Box<SetOperation>>,
     /// Conditions that rows written through views must satisfy.
     pub with_check_options: Vec<WithCheckOption>,
+    /// A rule's NOTIFY: channel and payload; the command is `Nothing` then.
+    #[serde(default)]
+    pub notify: Option<(String, Option<String>)>,
     /// Where the statement stands in the client's text: byte offset and length (0: to its end).
     pub location: Location,
     pub length: u32,
@@ -114,6 +117,7 @@ impl Query {
             row_marks: Vec::new(),
             set_operations: None,
             with_check_options: Vec::new(),
+            notify: None,
             location: None,
             length: 0,
         }

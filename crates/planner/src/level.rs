@@ -334,17 +334,20 @@ impl Root<'_> {
                 }
                 RteKind::Function { .. } | RteKind::Values { .. } => {
                     let rte = self.query.rtable[index as usize - 1].clone();
-                    let mut lateral = Relids::empty();
-                    let mut note = |e: &Expr| {
-                        lateral.extend(&self.relids_of(e));
-                        self.need_columns(e, &Relids::single(index));
-                    };
-                    match &rte.kind {
+                    let exprs: Vec<&Expr> = match &rte.kind {
                         RteKind::Function { functions, .. } => {
-                            functions.iter().for_each(|f| note(&f.expr));
+                            functions.iter().map(|f| &f.expr).collect()
                         }
-                        RteKind::Values { lists, .. } => lists.iter().flatten().for_each(note),
-                        _ => {}
+                        RteKind::Values { lists, .. } => lists.iter().flatten().collect(),
+                        _ => Vec::new(),
+                    };
+                    let mut lateral = Relids::empty();
+                    for e in exprs {
+                        let by = self.relids_of(e);
+                        if !by.is_empty() {
+                            self.need_columns(e, &Relids::single(index));
+                            lateral.extend(&by);
+                        }
                     }
                     self.rels[rel].lateral = lateral;
                 }

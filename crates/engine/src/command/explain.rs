@@ -167,6 +167,9 @@ impl Session {
         options: &ExplainOptions,
         generic: bool,
     ) -> Result<String> {
+        if query.notify.is_some() {
+            return Ok("NOTIFY".into());
+        }
         let env = self.env()?;
         let begin = os::clock::monotonic_nanos();
         let values = (!generic && !params.is_empty()).then_some(params);

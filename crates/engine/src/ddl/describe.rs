@@ -4,8 +4,8 @@ use super::Ddl;
 use super::name::{quote, split};
 use base::{Error, Oid, Result, bail, err};
 use catalog::depend::ObjectAddress;
-use catalog::{RelKind, RelationDesc, indexes, oids};
-use parser::ast::{Name, Object, ObjectDetail, ObjectKind};
+use catalog::{ProcDesc, RelKind, RelationDesc, indexes, oids};
+use parser::ast::{Name, Object, ObjectDetail, ObjectKind, ParamMode};
 use std::sync::Arc;
 use types::Datum;
 
@@ -384,10 +384,20 @@ impl Ddl<'_> {
             None => all.first().cloned(),
             Some(s) => {
                 let mut args = Vec::new();
+                let mut every = Vec::new();
                 for p in &s.params {
-                    args.push(super::type_name::resolve(&self.view, &p.type_name)?.oid);
+                    let ty = super::type_name::resolve(&self.view, &p.type_name)?.oid;
+                    every.push(ty);
+                    if !matches!(p.mode, ParamMode::Out | ParamMode::Table) {
+                        args.push(ty);
+                    }
                 }
-                all.iter().find(|p| p.arg_types == args).cloned()
+                // A procedure may be named with its outputs among plain types.
+                let whole = |p: &&Arc<ProcDesc>| {
+                    p.kind == b'p' && p.all_arg_types.as_ref().is_some_and(|t| *t == every)
+                };
+                let inputs = all.iter().find(|p| p.arg_types == args);
+                inputs.or_else(|| all.iter().find(whole)).cloned()
             }
         };
         match found {
@@ -530,6 +540,10 @@ impl Ddl<'_> {
                 let args: Vec<String> =
                     p.arg_types.iter().map(|t| self.format_type(*t, -1)).collect();
                 format!("function {}({})", quote(&p.name), args.join(","))
+            }
+            oids::PG_LANGUAGE => {
+                let row = self.row_by_oid(Oid(2682), a.object)?;
+                format!("language {}", quote(&row.text("lanname")?))
             }
             oids::PG_DEFAULT_ACL => self.describe_default_acl(a.object)?,
             oids::PG_PARAMETER_ACL => {

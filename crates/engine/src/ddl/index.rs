@@ -77,6 +77,8 @@ pub struct NewIndex {
     pub predicate: Option<String>,
     /// `name=value` items.
     pub options: Vec<String>,
+    /// ONLY: partitions get theirs by ATTACH, until when the index is not valid.
+    pub only: bool,
 }
 
 impl Ddl<'_> {
@@ -123,7 +125,10 @@ impl Ddl<'_> {
             self.storage.build_index(&table, index)?;
         }
         if table.kind == RelKind::Partitioned {
-            self.index_partitions(table.oid, oid)?;
+            match new.only {
+                true => self.await_partitions(table.oid, oid)?,
+                false => self.index_partitions(table.oid, oid)?,
+            }
         }
         Ok(oid)
     }
@@ -357,6 +362,7 @@ impl Ddl<'_> {
             exprs,
             predicate,
             options: super::table::reloptions(&stmt.options)?,
+            only: stmt.only,
         })?;
         Ok(())
     }

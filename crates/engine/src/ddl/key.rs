@@ -204,6 +204,7 @@ impl Ddl<'_> {
         constraint: &ast::Constraint,
         key: &KeyConstraint,
         primary: bool,
+        only: bool,
     ) -> Result<()> {
         let rel = self.view.relation(table)?;
         if primary && rel.indexes.iter().any(|i| i.is_primary) {
@@ -264,6 +265,7 @@ impl Ddl<'_> {
             exprs: None,
             predicate: None,
             options: super::table::reloptions(&key.options)?,
+            only,
         })?;
         Ok(())
     }

@@ -256,6 +256,7 @@ impl Ddl<'_> {
             exprs: if exprs.is_empty() { None } else { Some(crate::cook::to_text(&exprs)?) },
             predicate,
             options: index.rel_options.iter().map(|(n, v)| format!("{n}={v}")).collect(),
+            only: false,
         })
     }
 

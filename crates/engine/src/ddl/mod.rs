@@ -22,6 +22,7 @@ pub mod policy;
 pub mod references;
 pub mod relation;
 pub mod role;
+mod rule;
 pub mod schema;
 pub mod sequence;
 pub mod shared_depend;

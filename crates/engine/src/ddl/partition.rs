@@ -711,7 +711,63 @@ impl Ddl<'_> {
                 child.name, table.name
             )));
         }
-        self.link_index(child.oid, parent.oid, part.oid, &table)
+        for index in &part.indexes {
+            if self.view.relation(index.oid)?.parents.contains(&parent.oid) {
+                return Err(err!(
+                    OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    "cannot attach index \"{}\" as a partition of index \"{}\"",
+                    child.name,
+                    parent.name
+                )
+                .detail(format!(
+                    "Another index \"{}\" is already attached for partition \"{}\".",
+                    index.name, part.name
+                )));
+            }
+        }
+        self.link_index(child.oid, parent.oid, part.oid, &table)?;
+        self.complete_index(parent.oid, &table)
+    }
+
+    /// An index on ONLY a partitioned table is not valid while a partition lacks its own.
+    pub fn await_partitions(&self, table: Oid, index: Oid) -> Result<()> {
+        match self.view.children(table)?.is_empty() {
+            true => Ok(()),
+            false => self.set_index_valid(index, false),
+        }
+    }
+
+    fn set_index_valid(&self, index: Oid, valid: bool) -> Result<()> {
+        let key = [Datum::U32(index.0)];
+        for mut row in self.rows.index_scan(indexes::PG_INDEX_INDEXRELID, &key)? {
+            if row.bool("indisvalid")? != valid {
+                row.set_bool("indisvalid", valid)?;
+                self.rows.update(row)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes an index valid once every partition has its own, and then perhaps the one above.
+    fn complete_index(&self, index: Oid, table: &RelationDesc) -> Result<()> {
+        for part in self.view.children(table.oid)? {
+            let part = self.view.relation(part)?;
+            let mut complete = false;
+            for i in part.indexes.iter().filter(|i| i.is_valid) {
+                complete |= self.view.relation(i.oid)?.parents.contains(&index);
+            }
+            if !complete {
+                return Ok(());
+            }
+        }
+        self.set_index_valid(index, true)?;
+        let (own, above) = (self.view.relation(index)?, table.parents.first());
+        match (own.parents.first(), above) {
+            (Some(parent), Some(above)) if table.is_partition => {
+                self.complete_index(*parent, &*self.view.relation(*above)?)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// DETACH PARTITION.

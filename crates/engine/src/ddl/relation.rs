@@ -360,6 +360,7 @@ impl Ddl<'_> {
             exprs: None,
             predicate: None,
             options: Vec::new(),
+            only: false,
         })?;
         Ok(())
     }

@@ -425,8 +425,10 @@ impl Ddl<'_> {
         }
         for p in &later.keys {
             match &p.constraint.kind {
-                ConstraintKind::PrimaryKey(k) => self.add_key(oid, &p.constraint, k, true)?,
-                ConstraintKind::Unique(k) => self.add_key(oid, &p.constraint, k, false)?,
+                ConstraintKind::PrimaryKey(k) => {
+                    self.add_key(oid, &p.constraint, k, true, false)?
+                }
+                ConstraintKind::Unique(k) => self.add_key(oid, &p.constraint, k, false, false)?,
                 _ => {}
             }
         }

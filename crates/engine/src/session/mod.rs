@@ -20,6 +20,7 @@ pub(crate) mod permission;
 mod planning;
 mod prepare;
 mod prepared;
+mod products;
 mod query;
 mod rewrite_table;
 mod simple;

@@ -3,6 +3,7 @@
 use super::env::StatementEnv;
 use super::planning::RunParts;
 use super::prepared::{Analysed, CachedPlan, Portal, PortalState, Prepared};
+use super::products::is_plain;
 use super::simple::is_query;
 use super::{Session, utility};
 use crate::analysis;
@@ -165,6 +166,18 @@ impl Session {
         fraction: f64,
     ) -> Result<(Arc<Analysed>, Arc<CachedPlan>)> {
         let analysed = self.refresh(prepared)?;
+        let plan = self.plan_of(env, prepared, &analysed, params, fraction)?;
+        Ok((analysed, plan))
+    }
+
+    fn plan_of(
+        &self,
+        env: &StatementEnv<'_>,
+        prepared: &Prepared,
+        analysed: &Arc<Analysed>,
+        params: &[Datum],
+        fraction: f64,
+    ) -> Result<Arc<CachedPlan>> {
         let mode = env.settings().plan_cache_mode;
         let literals = prepared.from_literals;
         let customs = prepared.custom_plans.load(Ordering::Relaxed);
@@ -175,7 +188,7 @@ impl Session {
             PlanCacheMode::Auto => !literals && customs < CUSTOM_PLANS,
         };
         if !custom {
-            let generic = self.generic_plan(env, prepared, &analysed, fraction)?;
+            let generic = self.generic_plan(env, prepared, analysed, fraction)?;
             let cost = generic.compiled.plan().plan.total_cost;
             let take = match (literals, mode) {
                 (true, _) => generic.for_all_values,
@@ -184,15 +197,14 @@ impl Session {
             };
             if take {
                 prepared.generic_plans.fetch_add(1, Ordering::Relaxed);
-                return Ok((analysed, generic));
+                return Ok(generic);
             }
         }
-        let query = main_query(&analysed)?.clone();
+        let query = main_query(analysed)?.clone();
         let plan = self.plan(env, query, Some(params), fraction)?;
         prepared.custom_plans.fetch_add(1, Ordering::Relaxed);
         *prepared.custom_cost.lock() += plan.plan.total_cost + planning_cost(env, &plan);
-        let plan = Arc::new(self.cached(env, plan, &analysed)?);
-        Ok((analysed, plan))
+        Ok(Arc::new(self.cached(env, plan, analysed)?))
     }
 
     fn generic_plan(
@@ -239,6 +251,13 @@ impl Session {
         sink: &mut dyn Sink,
     ) -> Result<String> {
         let analysed = self.analyse(Some(stmt), &[])?;
+        if !is_plain(&analysed) {
+            let prepared = Prepared::new("", Arc::from(""), Some(stmt.clone()), analysed, &[]);
+            let mut portal = Portal::new("", Arc::new(prepared), Arc::new([]));
+            portal.describe = true;
+            let analysed = portal.prepared.analysed.lock().clone();
+            return self.run_products(&portal, &analysed, sink);
+        }
         if !analysed.columns.is_empty() {
             sink.row_description(&analysed.columns, &[])?;
         }
@@ -297,7 +316,14 @@ impl Session {
                 return self.run_portal(portal, max, sink);
             }
             let env = self.env()?;
-            let (analysed, plan) = self.programs(&env, &portal.prepared, &portal.params, 0.0)?;
+            let prepared = &portal.prepared;
+            let analysed = self.refresh(prepared)?;
+            if !is_plain(&analysed) {
+                drop(env);
+                portal.state = PortalState::Done;
+                return self.run_products(portal, &analysed, sink).map(|t| Some(t.into()));
+            }
+            let plan = self.plan_of(&env, prepared, &analysed, &portal.params, 0.0)?;
             if portal.describe && !analysed.columns.is_empty() {
                 sink.row_description(&analysed.columns, &portal.formats)?;
             }
@@ -401,8 +427,19 @@ impl Session {
         }
     }
 
+    /// Runs to the end for what it does; nobody sees its rows.
+    pub(super) fn discard_rows(&self, env: &StatementEnv<'_>, run: &mut Execution) -> Result<u64> {
+        let parts = RunParts::new(self)?;
+        let mut count = 0;
+        while let Some(batch) = run.next_batch(parts.cx(env), 0)? {
+            count += batch.positions().count() as u64;
+            self.check_interrupts()?;
+        }
+        Ok(count)
+    }
+
     /// Counts what a statement changed, for autovacuum.
-    fn count_changes(&self, run: &Execution) {
+    pub(super) fn count_changes(&self, run: &Execution) {
         let plan = run.stmt().plan();
         let rows = run.processed();
         let Some(first) = plan.result_relations.first().filter(|_| rows > 0) else { return };
@@ -453,9 +490,8 @@ fn reads_one_row(plan: &Plan) -> bool {
 /// The query that gives the tag and the rows.
 pub(super) fn main_query(analysed: &Analysed) -> Result<&Query> {
     match &analysed.queries[..] {
-        [one] => Ok(one),
-        [] => Err(Error::internal("a statement without a query")),
-        _ => Err(Error::unsupported("rules with several actions")),
+        [one] if one.notify.is_none() => Ok(one),
+        _ => Err(Error::unsupported("rules with other actions than one here")),
     }
 }
 

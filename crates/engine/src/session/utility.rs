@@ -391,6 +391,10 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
             ddl.create_policy(p)?;
             "CREATE POLICY"
         }
+        Stmt::CreateRule(r) => {
+            ddl.create_rule(r)?;
+            "CREATE RULE"
+        }
         Stmt::AlterPolicy(p) => {
             ddl.alter_policy(p)?;
             "ALTER POLICY"

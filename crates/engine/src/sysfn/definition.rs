@@ -142,7 +142,7 @@ fn rule_text(
         let expr = stored(qual)?;
         let style = super::text::style(pretty);
         let text = ir::deparse::expression(&expr, &of, &names, style, false)?;
-        out.push_str(&format!("\n  WHERE {text}"));
+        out.push_str(&format!("\n   WHERE {text}"));
     }
     out.push_str(if rule.is_instead { " DO INSTEAD " } else { " DO " });
     let names = ViewNames::new(s.view(), s.env().io());
@@ -160,8 +160,13 @@ fn rule_text(
         .collect();
     match texts?.as_slice() {
         [] => out.push_str("NOTHING;"),
-        [one] => out.push_str(&format!("{one};")),
-        many => out.push_str(&format!("(\n{};\n)", many.join(";\n"))),
+        [one] => {
+            if one.starts_with('\n') {
+                out.truncate(out.trim_end().len());
+            }
+            out.push_str(&format!("{one};"));
+        }
+        many => out.push_str(&format!("({};\n);", many.join(";\n"))),
     }
     Ok(out)
 }

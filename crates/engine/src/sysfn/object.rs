@@ -209,7 +209,20 @@ fn describe(s: &dyn SysSession, args: &Args) -> Result<Datum> {
             }
             None => None,
         },
-        _ => None,
+        class => named(s, class, oid)?,
     };
     Ok(opt_text(text))
+}
+
+/// Objects that are known by a name alone.
+fn named(s: &dyn SysSession, class: Oid, oid: Oid) -> Result<Option<String>> {
+    let (index, column, noun) = match class {
+        oids::PG_LANGUAGE => (Oid(2682), "lanname", "language"),
+        oids::PG_TABLESPACE => (Oid(2697), "spcname", "tablespace"),
+        oids::PG_EXTENSION => (Oid(3080), "extname", "extension"),
+        _ => return Ok(None),
+    };
+    let rows = s.index_rows(index, &[Datum::U32(oid.0)])?;
+    let Some(row) = rows.first() else { return Ok(None) };
+    Ok(Some(format!("{noun} {}", quote(&row.text(column)?))))
 }

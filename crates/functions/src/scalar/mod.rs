@@ -27,7 +27,7 @@ mod net;
 mod numeric;
 pub(crate) mod random;
 pub(crate) mod ranges;
-mod regex_syntax;
+mod regex;
 pub(crate) mod regexp;
 mod special;
 pub(crate) mod system;

@@ -1,8 +1,8 @@
 //! Regular expressions: operators and functions.
 
 use super::chars::{char_index, char_len};
-use super::regex_syntax::compile;
-pub(crate) use super::regex_syntax::{Flags, Pattern};
+use super::regex::compile;
+pub(crate) use super::regex::{Flags, Pattern, Spans};
 use crate::call::{FnCtx, FnDef};
 use crate::srf::{RowSource, Rows};
 use base::{Result, bail, err};
@@ -16,8 +16,14 @@ struct Cached {
     entries: Vec<(String, Flags, Arc<Pattern>)>,
 }
 
+/// Whether the collation knows only ASCII's letters and cases.
+fn is_ascii(cx: &FnCtx) -> bool {
+    super::text::is_c(cx)
+}
+
 /// The compiled form of a pattern, kept at the calling place.
 pub(crate) fn pattern(cx: &mut FnCtx, text: &str, flags: Flags) -> Result<Arc<Pattern>> {
+    let flags = Flags { ascii: is_ascii(cx), ..flags };
     let cached = cx.state.get_or_try(|| Ok(Cached::default()))?;
     if let Some(found) = cached.entries.iter().find(|e| e.0 == text && e.1 == flags) {
         return Ok(Arc::clone(&found.2));
@@ -37,11 +43,7 @@ pub(crate) fn compiled(text: &str, flags: Flags) -> Result<Pattern> {
 
 fn matches(cx: &mut FnCtx, text: &str, p: &str, ignore_case: bool) -> Result<bool> {
     let flags = Flags { ignore_case, ..Flags::default() };
-    Ok(pattern(cx, text_pattern(p), flags)?.is_match(text))
-}
-
-fn text_pattern(p: &str) -> &str {
-    p
+    pattern(cx, p, flags)?.is_match(text)
 }
 
 /// Reads option letters; `global` says whether `g` is allowed.
@@ -78,11 +80,11 @@ pub(crate) fn flags(text: &str, function: Option<&str>) -> Result<Flags> {
 }
 
 /// All matches from a byte offset: spans of the whole and of the groups.
-pub(crate) fn find_all(p: &Pattern, text: &str, from: usize, global: bool) -> Vec<Spans> {
+pub(crate) fn find_all(p: &Pattern, text: &str, from: usize, global: bool) -> Result<Vec<Spans>> {
     let mut out = Vec::new();
     let mut at = from;
     while at <= text.len() {
-        let Some(spans) = p.captures_at(text, at) else { break };
+        let Some(spans) = p.captures_at(text, at)? else { break };
         let (start, end) = spans[0].unwrap_or((at, at));
         out.push(spans);
         if !global {
@@ -95,11 +97,8 @@ pub(crate) fn find_all(p: &Pattern, text: &str, from: usize, global: bool) -> Ve
             end
         };
     }
-    out
+    Ok(out)
 }
-
-/// Start and end of the whole match and of each group.
-pub(crate) type Spans = Vec<Option<(usize, usize)>>;
 
 fn group_array(text: &str, spans: &Spans) -> Result<Datum> {
     let piece = |s: &Option<(usize, usize)>| match s {
@@ -118,7 +117,7 @@ fn regexp_match(cx: &mut FnCtx, args: &[Datum]) -> Result<Datum> {
     let f = flags(args.get(2).map_or("", Datum::as_str), Some("regexp_match"))?;
     let p = pattern(cx, args[1].as_str(), f)?;
     let text = args[0].as_str();
-    match find_all(&p, text, 0, false).first() {
+    match find_all(&p, text, 0, false)?.first() {
         Some(spans) => group_array(text, spans),
         None => Ok(Datum::Null),
     }
@@ -130,7 +129,7 @@ pub(crate) fn matches_rows(cx: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn Row
     let global = f.global;
     let p = pattern(cx, args[1].as_str(), Flags { global: false, ..f })?;
     let text = args[0].as_str();
-    let rows = find_all(&p, text, 0, global)
+    let rows = find_all(&p, text, 0, global)?
         .iter()
         .map(|s| group_array(text, s))
         .collect::<Result<Vec<_>>>()?;
@@ -143,7 +142,7 @@ fn split(cx: &mut FnCtx, args: &[Datum], name: &str) -> Result<Vec<Datum>> {
     let text = args[0].as_str();
     let mut out = Vec::new();
     let mut last = 0;
-    for spans in find_all(&p, text, 0, true) {
+    for spans in find_all(&p, text, 0, true)? {
         let (start, end) = spans[0].unwrap_or((0, 0));
         // Empty matches at either end or right after the last piece split nothing.
         if start == end && (start == last && start == 0 || start >= text.len() || end == 0) {
@@ -195,8 +194,8 @@ fn append_replacement(text: &str, spans: &Spans, with: &str, out: &mut String) {
 }
 
 /// Replaces the `n`th match from a byte offset, or all of them if `n` is 0.
-fn replace(p: &Pattern, text: &str, with: &str, from: usize, n: usize) -> String {
-    let all = find_all(p, text, from, n != 1);
+fn replace(p: &Pattern, text: &str, with: &str, from: usize, n: usize) -> Result<String> {
+    let all = find_all(p, text, from, n != 1)?;
     let chosen: Vec<&Spans> = match n {
         0 => all.iter().collect(),
         n => all.get(n - 1).into_iter().collect(),
@@ -210,7 +209,7 @@ fn replace(p: &Pattern, text: &str, with: &str, from: usize, n: usize) -> String
         last = end;
     }
     out.push_str(&text[last..]);
-    out
+    Ok(out)
 }
 
 fn positive(value: &Datum, name: &str, least: i32) -> Result<usize> {
@@ -244,7 +243,7 @@ fn replace_simple(cx: &mut FnCtx, args: &[Datum]) -> Result<String> {
     let f = flags(option, None)?;
     let global = f.global;
     let p = pattern(cx, args[1].as_str(), Flags { global: false, ..f })?;
-    Ok(replace(&p, args[0].as_str(), args[2].as_str(), 0, if global { 0 } else { 1 }))
+    replace(&p, args[0].as_str(), args[2].as_str(), 0, if global { 0 } else { 1 })
 }
 
 fn replace_extended(cx: &mut FnCtx, args: &[Datum]) -> Result<String> {
@@ -255,7 +254,7 @@ fn replace_extended(cx: &mut FnCtx, args: &[Datum]) -> Result<String> {
     let n = n.unwrap_or(if f.global { 0 } else { 1 });
     let p = pattern(cx, args[1].as_str(), Flags { global: false, ..f })?;
     match from {
-        Some(from) => Ok(replace(&p, text, args[2].as_str(), from, n)),
+        Some(from) => replace(&p, text, args[2].as_str(), from, n),
         None => Ok(text.to_string()),
     }
 }
@@ -265,7 +264,10 @@ fn count(cx: &mut FnCtx, args: &[Datum]) -> Result<i32> {
     let from = start_of(text, args.get(2))?;
     let f = flags(args.get(3).map_or("", Datum::as_str), Some("regexp_count"))?;
     let p = pattern(cx, args[1].as_str(), f)?;
-    Ok(from.map_or(0, |from| find_all(&p, text, from, true).len() as i32))
+    match from {
+        Some(from) => Ok(find_all(&p, text, from, true)?.len() as i32),
+        None => Ok(0),
+    }
 }
 
 /// The span of a match's group: for `regexp_substr` and `regexp_instr`.
@@ -286,7 +288,7 @@ fn nth_span(
     let f = flags(args.get(flags_at).map_or("", Datum::as_str), Some(name))?;
     let p = pattern(cx, args[1].as_str(), f)?;
     let Some(from) = from else { return Ok(None) };
-    let all = find_all(&p, text, from, true);
+    let all = find_all(&p, text, from, true)?;
     Ok(all.get(n - 1).and_then(|s| s.get(group).copied().flatten()))
 }
 
@@ -313,7 +315,7 @@ fn instr(cx: &mut FnCtx, args: &[Datum]) -> Result<i32> {
 /// `substring(text from pattern)`: the first group, or the whole match.
 fn substring(cx: &mut FnCtx, text: &str, p: &str) -> Result<Datum> {
     let p = pattern(cx, p, Flags::default())?;
-    Ok(match p.captures_at(text, 0) {
+    Ok(match p.captures_at(text, 0)? {
         Some(spans) => {
             let span = if spans.len() > 1 { spans[1] } else { spans[0] };
             span.map_or(Datum::Null, |(a, b)| Datum::text(&text[a..b]))
@@ -339,13 +341,14 @@ fn similar(p: &str, escape: Option<&str>) -> Result<String> {
     };
     let mut out = String::from("^(?:");
     let mut quotes = 0;
-    let mut class = false;
+    // How many brackets are open: named classes and nested ones count too.
+    let mut class = 0;
     let mut chars = p.chars().peekable();
-    let mut class_start = false;
+    let mut class_start = 0;
     while let Some(c) = chars.next() {
         if Some(c) == escape {
             match chars.next() {
-                Some('"') if !class => {
+                Some('"') if class == 0 => {
                     // The part between two marks is what substring() takes out.
                     quotes += 1;
                     match quotes {
@@ -363,25 +366,31 @@ fn similar(p: &str, escape: Option<&str>) -> Result<String> {
                 }
                 None => bail!(INVALID_ESCAPE_SEQUENCE, "invalid escape sequence"),
             }
-            class_start = false;
+            class_start = 0;
             continue;
         }
-        if class {
+        if class > 0 {
             if c == '\\' {
                 out.push('\\');
             }
             out.push(c);
-            if c == ']' && !class_start {
-                class = false;
+            match c {
+                ']' if class_start == 0 => class -= 1,
+                '[' => class += 1,
+                _ => {}
             }
-            class_start = class_start && c == '^';
+            // A bracket is a plain one right after the opening, and after its `^`.
+            class_start = match (class_start, c) {
+                (1, '^') => 2,
+                _ => 0,
+            };
             continue;
         }
         match c {
             '[' => {
                 out.push('[');
-                class = true;
-                class_start = true;
+                class = 1;
+                class_start = 1;
             }
             '%' => out.push_str(".*"),
             '_' => out.push('.'),
@@ -413,7 +422,7 @@ const FUNCTIONS: &[FnDef] = &[
     raw!(regexp_match_no_flags(cx, args) { regexp_match(cx, args) }),
     raw!(regexp_like(cx, args) {
         let f = flags(args.get(2).map_or("", Datum::as_str), Some("regexp_like"))?;
-        pattern(cx, args[1].as_str(), f)?.is_match(args[0].as_str())
+        pattern(cx, args[1].as_str(), f)?.is_match(args[0].as_str())?
     }),
     raw!(regexp_like_no_flags(cx, args) { matches(cx, args[0].as_str(), args[1].as_str(), false) }),
     raw!(regexp_split_to_array(cx, args) {

@@ -7,7 +7,7 @@ use crate::query::*;
 impl<'a> Printer<'a> {
     pub(super) fn from_clause(&mut self, query: &'a Query, word: &str) {
         let items = query.jointree.items.iter().filter(|item| match item {
-            FromItem::Table(index) => query.rte(*index).in_from,
+            FromItem::Table(index) => *index != query.result_relation && query.rte(*index).in_from,
             _ => true,
         });
         for (i, item) in items.enumerate() {

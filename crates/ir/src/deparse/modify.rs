@@ -32,11 +32,22 @@ impl<'a> Printer<'a> {
         self.returning(query);
     }
 
+    /// A rule's NOTIFY.
+    pub(super) fn notify(&mut self, query: &'a Query) {
+        let Some((channel, payload)) = &query.notify else { return self.put("NOTHING") };
+        self.clause("NOTIFY ", 0, STEP, 1);
+        self.put_ident(channel);
+        if let Some(payload) = payload {
+            self.put(", ");
+            self.put(&super::quote_literal(payload));
+        }
+    }
+
     fn insert_source(&mut self, query: &'a Query) {
         let mut sources = query.rtable.iter().enumerate().filter(|(i, r)| {
             *i as u32 + 1 != query.result_relation
                 && matches!(r.kind, RteKind::Subquery { .. } | RteKind::Values { .. })
-                && r.in_from
+                && query.jointree.items.contains(&FromItem::Table(*i as u32 + 1))
         });
         match sources.next().map(|(_, r)| &r.kind) {
             Some(RteKind::Subquery { query: select, .. }) => self.nested_query(select, true),

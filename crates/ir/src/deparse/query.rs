@@ -26,7 +26,7 @@ impl<'a> Printer<'a> {
             CmdType::Update => self.update(query),
             CmdType::Delete => self.delete(query),
             CmdType::Merge => self.unsupported = Some("printing a MERGE statement".into()),
-            CmdType::Nothing => self.put("NOTHING"),
+            CmdType::Nothing => self.notify(query),
         }
         self.indent = indent;
         self.scopes.pop();

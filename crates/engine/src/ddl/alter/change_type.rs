@@ -559,6 +559,7 @@ impl Alter<'_, '_> {
             exprs: if cooked.is_empty() { None } else { Some(crate::cook::to_text(&cooked)?) },
             predicate,
             options: old.rel_options.iter().map(|(n, v)| format!("{n}={v}")).collect(),
+            only: false,
         })?;
         if old.is_clustered || old.is_replica_identity {
             let mut row = ddl.index_row(oid)?;

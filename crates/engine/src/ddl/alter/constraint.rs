@@ -64,8 +64,8 @@ impl Alter<'_, '_> {
         let ddl = self.ddl;
         let rel = ddl.view.relation(table)?;
         match &c.kind {
-            ConstraintKind::PrimaryKey(k) => ddl.add_key(table, c, k, true),
-            ConstraintKind::Unique(k) => ddl.add_key(table, c, k, false),
+            ConstraintKind::PrimaryKey(k) => ddl.add_key(table, c, k, true, !recurse),
+            ConstraintKind::Unique(k) => ddl.add_key(table, c, k, false, !recurse),
             ConstraintKind::ForeignKey(f) => {
                 let oid = ddl.add_foreign_key(table, c, f, false)?;
                 if !c.not_valid && c.enforced {

@@ -51,6 +51,9 @@ impl Alter<'_, '_> {
             rel.persistence,
             options,
         )?;
+        if rel.owner != ddl.user() {
+            ddl.set_owner(ObjectAddress::relation(sequence), rel.owner)?;
+        }
         for table in self.tree_of_partitions(rel)? {
             let table = ddl.view.relation(table)?;
             let Some(m) = table.column_number(column) else { continue };

@@ -324,6 +324,13 @@ impl Ddl<'_> {
         if found.class == oids::PG_REWRITE && row.char("ev_type")? == b'1' {
             bail!(INVALID_OBJECT_DEFINITION, "renaming an ON SELECT rule is not allowed");
         }
+        if found.class == oids::PG_REWRITE && stmt.new_name == "_RETURN" {
+            bail!(
+                INVALID_OBJECT_DEFINITION,
+                "non-view rule for \"{}\" must not be named \"_RETURN\"",
+                rel.name
+            );
+        }
         let wanted = [Datum::U32(rel.oid.0), Datum::text(&stmt.new_name)];
         if !self.rows.index_scan(key, &wanted)?.is_empty() {
             bail!(

@@ -507,7 +507,9 @@ impl Exec<'_> {
                 let none = [Item::Json(Json::Null)];
                 self.pairs(&left, &none, |_, l, _| {
                     Ok(match l {
-                        Item::Json(Json::String(l)) => pattern.is_match(l).into(),
+                        Item::Json(Json::String(l)) => {
+                            pattern.is_match(l).map_err(Fail::Soft)?.into()
+                        }
                         _ => Truth::Unknown,
                     })
                 })?
@@ -591,6 +593,7 @@ impl Exec<'_> {
         let options = Flags {
             ignore_case: flags.ignore_case,
             quote: flags.quoted,
+            ascii: self.env.ctype_is_c(),
             newline_stop: !flags.quoted && !flags.dot_all,
             newline_anchor: !flags.quoted && flags.lines,
             ..Flags::default()

@@ -1,0 +1,106 @@
+//! PostgreSQL's advanced regular expressions.
+//!
+//! A pattern is parsed to a tree ([`parse`]). What the library can decide (is there a match, where
+//! does the leftmost one start, how long is the longest) it decides, from the same tree
+//! ([`fast`]). The rest is done here: a match's end is found by running all states at once
+//! ([`nfa`]), so that no pattern without back-references needs more than its length times the
+//! text's; the spans of groups are found by taking the match apart again, each part as long (or
+//! as short) as it prefers ([`dissect`]).
+
+mod class;
+mod dissect;
+mod fast;
+mod nfa;
+mod parse;
+
+use base::{Error, Result, err};
+use dissect::Matcher;
+use fast::Fast;
+use parse::Tree;
+use std::sync::{Mutex, PoisonError};
+
+/// How a pattern is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Flags {
+    pub(crate) global: bool,
+    pub(crate) ignore_case: bool,
+    /// A basic regular expression.
+    pub(crate) basic: bool,
+    /// An extended one, without escapes.
+    pub(crate) extended: bool,
+    /// A plain string.
+    pub(crate) quote: bool,
+    /// White space and comments are skipped.
+    pub(crate) expanded: bool,
+    /// `.` and negated classes stop at a newline.
+    pub(crate) newline_stop: bool,
+    /// `^` and `$` match at newlines.
+    pub(crate) newline_anchor: bool,
+    /// Only ASCII has letters and cases.
+    pub(crate) ascii: bool,
+}
+
+/// Start and end of the whole match and of each group, in bytes.
+pub(crate) type Spans = Vec<Option<(usize, usize)>>;
+
+/// A compiled pattern.
+pub(crate) struct Pattern {
+    tree: Tree,
+    fast: Option<Fast>,
+    /// Programs of parts of the tree, made when they are needed.
+    programs: Mutex<nfa::Programs>,
+}
+
+#[cold]
+pub(crate) fn invalid(what: &str) -> Error {
+    err!(INVALID_REGULAR_EXPRESSION, "invalid regular expression: {what}")
+}
+
+/// Compiles a pattern.
+pub(crate) fn compile(pattern: &str, flags: Flags) -> Result<Pattern> {
+    let tree = parse::parse(pattern, flags)?;
+    let fast = fast::compile(&tree);
+    Ok(Pattern { tree, fast, programs: Mutex::default() })
+}
+
+impl Pattern {
+    /// Whether it matches anywhere.
+    pub(crate) fn is_match(&self, text: &str) -> Result<bool> {
+        match &self.fast {
+            Some(fast) => Ok(fast.is_match(text)),
+            None => Ok(self.search(text, 0, false)?.is_some()),
+        }
+    }
+
+    /// The first match from a byte offset.
+    pub(crate) fn captures_at(&self, text: &str, at: usize) -> Result<Option<Spans>> {
+        let Some(fast) = &self.fast else { return self.search(text, at, true) };
+        let Some((start, end)) = fast.find(text, at) else { return Ok(None) };
+        // The library's end is the right one if the longest match is wanted.
+        let end = if self.tree.shortest { None } else { Some(end) };
+        if let (Some(end), 0) = (end, self.tree.groups) {
+            return Ok(Some(vec![Some((start, end))]));
+        }
+        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut m = Matcher::new(&self.tree, &mut programs, text);
+        let begin = m.char_at(start);
+        let end = match end {
+            Some(end) => m.char_at(end),
+            None => match m.ends(&self.tree.root, begin)?.first() {
+                Some(end) => *end,
+                None => return Ok(None),
+            },
+        };
+        m.take_apart(begin, end).map(Some)
+    }
+
+    /// Whether the part of the text up to its end matches, for `^` patterns and the like.
+    fn search(&self, text: &str, at: usize, captures: bool) -> Result<Option<Spans>> {
+        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut m = Matcher::new(&self.tree, &mut programs, text);
+        m.search(at, captures)
+    }
+}
+
+#[cfg(test)]
+mod tests;
