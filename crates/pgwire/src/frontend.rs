@@ -3,6 +3,7 @@
 use crate::FormatCode;
 use crate::read::{Reader, fatal, malformed, utf8};
 use base::{Oid, Result};
+use smallvec::SmallVec;
 
 /// No message of a usual kind is longer; PostgreSQL's limit for big ones.
 const MAX_LENGTH: usize = 0x3FFF_FFFF;
@@ -63,6 +64,9 @@ pub enum Message<'a> {
     Terminate,
 }
 
+/// Format codes of a message; there are seldom many.
+pub type Formats = SmallVec<[FormatCode; 4]>;
+
 /// A Bind message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bind<'a> {
@@ -71,11 +75,11 @@ pub struct Bind<'a> {
     /// The prepared statement.
     pub statement: &'a str,
     /// How parameters are coded: none (text), one for all, or one each.
-    pub formats: Vec<FormatCode>,
+    pub formats: Formats,
     /// The parameters; None is NULL.
-    pub parameters: Vec<Option<&'a [u8]>>,
+    pub parameters: SmallVec<[Option<&'a [u8]>; 8]>,
     /// How results shall be coded: none (text), one for all, or one each.
-    pub result_formats: Vec<FormatCode>,
+    pub result_formats: Formats,
 }
 
 impl Bind<'_> {
@@ -153,9 +157,9 @@ fn target(r: &mut Reader<'_>, message: &str) -> Result<Target> {
     }
 }
 
-fn formats(r: &mut Reader<'_>) -> Result<Vec<FormatCode>> {
+fn formats(r: &mut Reader<'_>) -> Result<Formats> {
     let n = r.u16()? as usize;
-    let mut all = Vec::with_capacity(n.min(r.0.len() / 2));
+    let mut all = Formats::with_capacity(n.min(r.0.len() / 2));
     for _ in 0..n {
         all.push(r.i16()?);
     }
@@ -171,7 +175,7 @@ fn bind<'a>(r: &mut Reader<'a>) -> Result<Bind<'a>> {
         let what = format!("bind message has {m} parameter formats but {n} parameters");
         return Err(malformed(&what));
     }
-    let mut parameters = Vec::with_capacity(n.min(r.0.len() / 4));
+    let mut parameters = SmallVec::with_capacity(n.min(r.0.len() / 4));
     for _ in 0..n {
         let len = r.i32()?;
         parameters.push(if len < 0 { None } else { Some(r.bytes(len as usize)?) });
@@ -224,7 +228,7 @@ mod tests {
         assert_eq!(length(&m).unwrap(), Some(m.len()));
         let Message::Bind(b) = decode(&m).unwrap() else { panic!() };
         assert_eq!((b.portal, b.statement), ("p", "s"));
-        assert_eq!(b.parameters, [Some(&[0, 0, 0, 9][..]), None]);
+        assert_eq!(b.parameters[..], [Some(&[0, 0, 0, 9][..]), None]);
         assert_eq!((b.format(1), &b.result_formats[..]), (1, &[1][..]));
     }
 }

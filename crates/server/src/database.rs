@@ -9,6 +9,7 @@ use engine::settings::Defaults;
 use engine::sink::Sink;
 use engine::{Database, Session, SessionOptions};
 use os::Disk;
+use smallvec::SmallVec;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -132,9 +133,9 @@ impl BackendSession for EngineSession {
     }
 
     fn bind(&mut self, request: BindRequest<'_>, _: &mut dyn Sink) -> Result<()> {
-        let formats: Vec<bool> = request.parameters.iter().map(|p| p.0 != 0).collect();
-        let values: Vec<Option<&[u8]>> = request.parameters.iter().map(|p| p.1).collect();
-        let results: Vec<bool> = request.result_formats.iter().map(|f| *f != 0).collect();
+        let formats: SmallVec<[bool; 8]> = request.parameters.iter().map(|p| p.0 != 0).collect();
+        let values: SmallVec<[Option<&[u8]>; 8]> = request.parameters.iter().map(|p| p.1).collect();
+        let results: SmallVec<[bool; 8]> = request.result_formats.iter().map(|f| *f != 0).collect();
         self.0.bind(request.portal, request.statement, &formats, &values, &results)
     }
 

@@ -384,10 +384,47 @@ pub fn tuple(page: &Bytes, off: u16) -> Option<Tuple<'_>> {
     }
 }
 
-/// True if these flags say that everybody sees the tuple: it is frozen, and nobody deletes it.
+/// What the beginning of a tuple alone tells about who sees it.
+#[derive(Clone, Copy)]
+pub struct Glance {
+    /// xmin and xmax as stored, xmin in the lower half.
+    xids: u64,
+    mask: u16,
+}
+
+impl Glance {
+    /// Whether a snapshot sees the tuple that sees all committed ids stored as less than `limit`;
+    /// None if that needs a closer look.
+    #[inline]
+    pub fn seen(self, limit: u32) -> Option<bool> {
+        let below = |raw: u32| (3..limit).contains(&raw);
+        match self.mask & XMIN_FROZEN {
+            XMIN_FROZEN => {}
+            XMIN_INVALID => return Some(false),
+            XMIN_COMMITTED if below(self.xids as u32) => {}
+            _ => return None,
+        }
+        if self.mask & (XMAX_INVALID | XMAX_LOCK_ONLY) != 0 {
+            return Some(true);
+        }
+        let deleted = self.mask & XMAX_COMMITTED != 0 && below((self.xids >> 32) as u32);
+        deleted.then_some(false)
+    }
+}
+
+/// A glance at the normal tuple at line pointer `off`.
 #[inline]
-pub fn is_settled(mask: u16) -> bool {
-    mask & XMIN_FROZEN == XMIN_FROZEN && mask & (XMAX_INVALID | XMAX_LOCK_ONLY) != 0
+pub fn glance(page: &Bytes, off: u16) -> Option<Glance> {
+    let words = page.get(HEADER_SIZE + (off as usize).wrapping_sub(1) * LINE_SIZE..)?;
+    let w = u32::from_le_bytes(*words.first_chunk()?);
+    let (at, len) = ((w & 0x7FFF) as usize, (w >> 17) as usize);
+    if (w >> 15) & 3 != 1 || len < MIN_HOFF || at + len > PAGE_SIZE {
+        return None;
+    }
+    let head: &[u8; TUPLE_HEADER] = page.get(at..)?.first_chunk()?;
+    let xids = u64::from_le_bytes(*head.first_chunk()?);
+    let mask = u16::from_le_bytes([head[T_MASK], head[T_MASK + 1]]);
+    Some(Glance { xids, mask })
 }
 
 /// Where a tuple's values are, and what a quick reader must know of it.

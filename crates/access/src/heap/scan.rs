@@ -363,10 +363,15 @@ pub fn visible_offsets(
         page::normal_offsets(bytes, offsets);
         return Ok(());
     }
+    let limit = viewer.limit(facts);
+    offsets.reserve(n as usize);
     for off in 1..=n {
-        // Most rows were there for all before this page changed last.
-        if page::outline(bytes, off).is_some_and(|o| page::is_settled(o.mask)) {
-            offsets.push(off);
+        // What most tuples are was settled before the snapshot was made.
+        let glance = limit.and_then(|limit| page::glance(bytes, off)?.seen(limit));
+        if let Some(seen) = glance {
+            if seen {
+                offsets.push(off);
+            }
             continue;
         }
         let Some(t) = page::tuple(bytes, off) else { continue };

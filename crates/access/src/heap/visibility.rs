@@ -58,6 +58,13 @@ impl<'a> Viewer<'a> {
         self.sight
     }
 
+    /// Committed ids that the page stores as less than this one were over before the snapshot
+    /// was made, if the viewer has a snapshot.
+    pub fn limit(&self, page: &PageFacts) -> Option<u32> {
+        let floor = self.snapshot.as_deref()?.floor;
+        Some(floor.0.saturating_sub(page.base).min(u32::MAX as u64) as u32)
+    }
+
     /// True if a hint about a commit at `lsn` may be set in a page whose LSN is `page_lsn`.
     fn may_hint(&self, lsn: Lsn, page_lsn: Lsn) -> bool {
         if lsn <= page_lsn || lsn <= self.flushed.get() {

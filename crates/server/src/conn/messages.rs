@@ -6,6 +6,7 @@ use crate::backend::{BindRequest, Described};
 use base::{Error, Result, Severity, err};
 use pgwire::backend;
 use pgwire::frontend::{self, Bind, Message, Target};
+use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -120,7 +121,7 @@ impl Conn {
 
     fn bind(&mut self, bind: &Bind<'_>) -> Result<()> {
         let Some(session) = self.session.as_mut() else { return Ok(()) };
-        let parameters: Vec<(i16, Option<&[u8]>)> =
+        let parameters: SmallVec<[(i16, Option<&[u8]>); 8]> =
             bind.parameters.iter().enumerate().map(|(i, p)| (bind.format(i), *p)).collect();
         let request = BindRequest {
             portal: bind.portal,
