@@ -157,6 +157,8 @@ fn convert_any(query: &mut Query, env: &Env, s: &SubLink) -> Result<Converted> {
             let (ty, typmod, collation) = *types.get(column as usize - 1)?;
             Some(Expr::Var(Var::new(index, column as i16, ty, typmod, collation)))
         }
+        // The params in another subquery's comparison are that one's.
+        Expr::SubLink(_) => Some(e.clone()),
         _ => None,
     });
     Ok(Some((JoinKind::Semi, FromItem::Table(index), Some(quals))))
