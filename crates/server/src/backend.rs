@@ -17,6 +17,10 @@ pub struct Request {
     pub settings: Vec<(String, String)>,
     /// The client's address; None on a unix socket.
     pub address: Option<std::net::SocketAddr>,
+    /// How the client proved who it is, and as whom.
+    pub system_user: Option<String>,
+    /// How the connection is encrypted.
+    pub ssl: Option<engine::SslInfo>,
     /// Whose lines in the log are the session's; its number is the session's.
     pub who: Option<Arc<LogWho>>,
 }
@@ -57,6 +61,10 @@ pub trait Backend: Send + Sync {
     /// Who begins new log files when a session asks for it; false if there are none.
     fn on_rotate(&self, told: Arc<dyn Fn() -> bool + Send + Sync>) {
         let _ = told;
+    }
+    /// Who reads the files about authentication for their views.
+    fn on_auth_files(&self, files: Arc<dyn engine::AuthFiles>) {
+        let _ = files;
     }
     /// New values from the configuration files.
     fn reload(&self, settings: engine::settings::Defaults);

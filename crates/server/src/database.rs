@@ -59,6 +59,8 @@ impl Backend for Engine {
             client_port: request.address.map(|a| i32::from(a.port())),
             background: None,
             who: request.who,
+            system_user: request.system_user,
+            ssl: request.ssl,
         };
         Ok(Box::new(EngineSession(Session::new(&self.database, &options)?)))
     }
@@ -109,6 +111,10 @@ impl Backend for Engine {
 
     fn on_rotate(&self, told: Arc<dyn Fn() -> bool + Send + Sync>) {
         self.database.set_rotator(told);
+    }
+
+    fn on_auth_files(&self, files: Arc<dyn engine::AuthFiles>) {
+        self.database.set_auth_files(files);
     }
 
     fn reload(&self, settings: Defaults) {

@@ -20,6 +20,7 @@ mod reactor;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod tls;
 
 use std::path::Path;
 

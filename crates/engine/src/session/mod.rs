@@ -63,6 +63,10 @@ pub struct SessionOptions {
     pub client_port: Option<i32>,
     /// A process of the server in this database, whatever the names say.
     pub background: Option<base::Oid>,
+    /// How the client proved who it is, and as whom: `method:name`.
+    pub system_user: Option<String>,
+    /// How its connection is encrypted.
+    pub ssl: Option<crate::activity::SslInfo>,
     /// Whose lines in the log are the session's.
     pub who: Option<Arc<crate::log::LogWho>>,
 }
@@ -103,6 +107,7 @@ impl Session {
             background: options.background.is_some(),
             client_addr: options.client_addr.clone(),
             client_port: options.client_port,
+            ssl: options.ssl.clone(),
             backend_start: os::clock::now_micros(),
             state_change: os::clock::now_micros(),
             ..SessionInfo::default()

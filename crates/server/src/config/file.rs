@@ -17,23 +17,6 @@ fn read(path: &Path) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Lines with their numbers; a backslash at the end joins a line with the next.
-pub fn file_lines(path: &Path) -> Result<Vec<(usize, String)>> {
-    let text = read(path)?;
-    let mut out: Vec<(usize, String)> = Vec::new();
-    let mut joined = false;
-    for (i, line) in text.lines().enumerate() {
-        let more = line.ends_with('\\');
-        let part = line.strip_suffix('\\').unwrap_or(line);
-        match out.last_mut() {
-            Some(last) if joined => last.1.push_str(part),
-            _ => out.push((i + 1, part.to_string())),
-        }
-        joined = more;
-    }
-    Ok(out)
-}
-
 /// Names and values in a file and those it includes, in order.
 pub fn read_settings(path: &Path) -> Result<Vec<(String, String)>> {
     let mut out = Vec::new();

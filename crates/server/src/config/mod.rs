@@ -2,7 +2,7 @@
 
 mod file;
 
-pub use file::{file_lines, read_settings};
+pub use file::read_settings;
 
 use base::{Result, err};
 use engine::settings::{Defaults, Source};
