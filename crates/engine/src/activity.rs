@@ -157,6 +157,12 @@ impl Activity {
         self.inner.sessions.lock().len()
     }
 
+    /// How many of them are clients'.
+    pub fn clients(&self) -> usize {
+        let sessions = self.inner.sessions.lock();
+        sessions.values().filter(|e| !e.info.lock().background).count()
+    }
+
     /// How many are in a database.
     pub fn count_in(&self, database: Oid) -> usize {
         let sessions = self.inner.sessions.lock();

@@ -210,3 +210,11 @@ unsafe fn socket_ip(at: *const libc::sockaddr) -> Option<std::net::IpAddr> {
         _ => None,
     }
 }
+
+/// True if the other end of a socket is gone.
+pub fn is_hung_up(fd: std::os::fd::RawFd) -> bool {
+    let mut one = libc::pollfd { fd, events: libc::POLLRDHUP, revents: 0 };
+    // SAFETY: one entry, which lives through the call; no waiting.
+    let n = unsafe { libc::poll(&mut one, 1, 0) };
+    n > 0 && one.revents & (libc::POLLRDHUP | libc::POLLHUP | libc::POLLERR) != 0
+}

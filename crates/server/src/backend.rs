@@ -104,6 +104,11 @@ pub trait BackendSession: Send {
     fn describe_portal(&mut self, name: &str, sink: &mut dyn Sink) -> Result<Described>;
     /// Runs a portal.
     fn execute(&mut self, portal: &str, max_rows: u64, sink: &mut dyn Sink) -> Result<()>;
+    /// A function call by OID: the message's body, and the value's bytes.
+    fn function_call(&mut self, body: &[u8], sink: &mut dyn Sink) -> Result<Option<Vec<u8>>> {
+        let _ = (body, sink);
+        Err(Error::unsupported("the function call message"))
+    }
     /// Forgets a prepared statement.
     fn close_statement(&mut self, name: &str) -> Result<()>;
     /// Forgets a portal.

@@ -1,6 +1,7 @@
 //! What all connections share.
 
 use crate::backend::Backend;
+use crate::clients::Clients;
 use crate::hba::Hba;
 use crate::hba::ident::Ident;
 use crate::log::Log;
@@ -52,6 +53,8 @@ pub struct Shared {
     pub log: Arc<Log>,
     /// How many connections there are.
     pub connections: Connections,
+    /// Clients that are looked for while their statements run.
+    pub clients: Clients,
     state: AtomicU8,
     hba: RwLock<Arc<Hba>>,
     tls: RwLock<Option<Tls>>,
@@ -70,6 +73,7 @@ impl Shared {
             backend,
             log,
             connections: Connections::default(),
+            clients: Clients::default(),
             state: AtomicU8::new(State::Starting as u8),
             hba: RwLock::new(Arc::new(hba)),
             tls: RwLock::new(None),

@@ -165,6 +165,9 @@ impl Session {
             s.set_internal("transaction_deferrable", flag(modes.deferrable), true);
         }
         drop(s);
+        if settings.transaction_timeout.is_some() {
+            self.interrupts().set_transaction_timeout(settings.transaction_timeout);
+        }
         let now = os::clock::now_micros();
         self.place.update(|info| info.xact_start = now);
         Ok(())
@@ -302,6 +305,10 @@ impl Session {
         self.core.settings.lock().commit_level();
         self.core.users_of_settings();
         self.place.update(|info| info.xact_start = 0);
+        if self.interrupts().has_transaction_deadline() {
+            self.interrupts().set_transaction_timeout(None);
+        }
+        let core = &self.core;
         core.changes.end_transaction(core.state.oid, committed.is_ok());
         match committed {
             Ok(gate) => {
@@ -346,6 +353,9 @@ impl Session {
         drop(settings);
         self.core.users_of_settings();
         self.place.update(|info| info.xact_start = 0);
+        if self.interrupts().has_transaction_deadline() {
+            self.interrupts().set_transaction_timeout(None);
+        }
         self.core.changes.end_transaction(self.core.state.oid, false);
         result.and(files)
     }

@@ -440,6 +440,11 @@ impl Database {
         })
     }
 
+    /// Whether a role of this name is a superuser.
+    pub fn is_superuser_named(self: &Arc<Database>, user: &str) -> Result<bool> {
+        self.look_up(|view| Ok(view.role_named(user)?.is_some_and(|r| r.superuser)))
+    }
+
     /// Whether a role is a member of another, directly or not.
     pub fn is_member(self: &Arc<Database>, user: &str, role: &str) -> Result<bool> {
         self.look_up(|view| {

@@ -12,6 +12,7 @@ mod cursor;
 mod ddl_storage;
 mod env;
 mod extended;
+mod fastpath;
 mod literals;
 mod lock_table;
 mod logging;

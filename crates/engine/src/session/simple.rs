@@ -41,6 +41,7 @@ impl Session {
         let settings = self.core.resolved();
         self.interrupts().begin_statement(settings.statement_timeout);
         self.interrupts().set_lock_timeout_ms(settings.lock_timeout_ms);
+        self.interrupts().set_client_check_ms(settings.client_check_ms);
         self.logs = settings.log.statements;
     }
 

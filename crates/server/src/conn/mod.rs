@@ -120,6 +120,13 @@ impl Conn {
 
     /// Ends the connection with an error.
     fn fail(&mut self, error: Error) {
+        // With a client that has lost count there is nothing more to say.
+        const SILENT: [&str; 2] = ["invalid message length", "invalid length of startup packet"];
+        if SILENT.contains(&error.fields().message.as_str()) {
+            self.shared.log.error(Some(&self.who), &error.severity(Severity::Log));
+            self.phase = Phase::Closing;
+            return;
+        }
         let error = match error.fields().severity >= Severity::Fatal {
             true => error,
             false => error.severity(Severity::Fatal),
@@ -224,6 +231,10 @@ impl Peer for Conn {
 
     fn release(&mut self, _flushed: Lsn) -> Next {
         self.settle()
+    }
+
+    fn ticks_fast() -> bool {
+        engine::settings::timeouts_used()
     }
 
     fn tick(&mut self) -> Next {
