@@ -57,6 +57,8 @@ pub struct IdentMapping {
 pub trait AuthFiles: Send + Sync {
     /// `pg_hba.conf`
     fn rules(&self) -> Result<Vec<HbaRule>>;
+    /// `postgresql.conf`, what it includes, and `postgresql.auto.conf`.
+    fn settings(&self) -> Result<crate::settings::Defaults>;
     /// `pg_ident.conf`
     fn mappings(&self) -> Result<Vec<IdentMapping>>;
 }
@@ -93,11 +95,37 @@ pub fn rows(
     let files: Option<Arc<dyn AuthFiles>> = env.core.database.auth_files();
     match functions::builtin::proc(call.fn_oid)?.proname {
         "pg_hba_file_rules" => Some(files.map_or(Ok(Vec::new()), |f| Ok(rule_rows(f.rules()?)))),
+        "pg_show_all_file_settings" => {
+            Some(files.map_or(Ok(Vec::new()), |f| Ok(setting_rows(env, f.settings()?))))
+        }
         "pg_ident_file_mappings" => {
             Some(files.map_or(Ok(Vec::new()), |f| Ok(mapping_rows(f.mappings()?))))
         }
         _ => None,
     }
+}
+
+fn setting_rows(env: &StatementEnv<'_>, mut new: crate::settings::Defaults) -> Vec<Vec<Datum>> {
+    new.continue_from(&env.core.database.defaults());
+    let text = |t: &str| if t.is_empty() { Datum::Null } else { Datum::text(t) };
+    let row = |(i, e): (usize, &crate::settings::FileEntry)| {
+        let pending = base::settings::find(&e.name).is_some_and(|d| new.is_pending(d.index));
+        let error = match (&e.error, pending && e.applied) {
+            (Some(e), _) => text(e),
+            (None, true) => text("setting could not be applied"),
+            (None, false) => Datum::Null,
+        };
+        vec![
+            Datum::text(&e.file),
+            Datum::I32(e.line as i32),
+            Datum::I32(i as i32 + 1),
+            text(&e.name),
+            if e.near.is_some() { Datum::Null } else { Datum::text(&e.value) },
+            Datum::Bool(e.applied && !pending),
+            error,
+        ]
+    };
+    new.entries().iter().enumerate().map(row).collect()
 }
 
 fn rule_rows(rules: Vec<HbaRule>) -> Vec<Vec<Datum>> {

@@ -67,7 +67,8 @@ pub trait Backend: Send + Sync {
         let _ = files;
     }
     /// New values from the configuration files.
-    fn reload(&self, settings: engine::settings::Defaults);
+    /// Gives lines for the log.
+    fn reload(&self, settings: engine::settings::Defaults) -> Vec<String>;
     /// Ends all work; with a checkpoint unless `immediate`.
     fn shutdown(&self, immediate: bool) -> Result<()>;
 }

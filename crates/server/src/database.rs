@@ -145,8 +145,8 @@ impl Backend for Engine {
         self.database.set_auth_files(files);
     }
 
-    fn reload(&self, settings: Defaults) {
-        self.database.set_defaults(settings);
+    fn reload(&self, settings: Defaults) -> Vec<String> {
+        self.database.set_defaults(settings)
     }
 
     fn shutdown(&self, immediate: bool) -> Result<()> {

@@ -202,8 +202,12 @@ fn run(args: &[String], open: &Open, log: &Arc<Log>) -> Result<i32> {
     let hba = Hba::read(&hba_path(&data, &defaults))?;
     let tls = Tls::load(&data, &defaults)?;
     let timeout = number(&defaults, "authentication_timeout").max(1) as u64 * 1000;
-    let auth_files =
-        AuthPaths { hba: hba_path(&data, &defaults), ident: ident_path(&data, &defaults) };
+    let auth_files = AuthPaths {
+        data: data.clone(),
+        command_line: command_line.settings.clone(),
+        hba: hba_path(&data, &defaults),
+        ident: ident_path(&data, &defaults),
+    };
     let backend = open(&disk, &data, defaults, log)?;
     let shared = Shared::new(backend, log.clone(), hba);
     shared.set_tls(tls);
@@ -327,6 +331,8 @@ fn version(defaults: &Defaults) -> String {
 }
 
 struct AuthPaths {
+    data: PathBuf,
+    command_line: Vec<(String, String)>,
     hba: PathBuf,
     ident: PathBuf,
 }
@@ -334,6 +340,10 @@ struct AuthPaths {
 impl engine::AuthFiles for AuthPaths {
     fn rules(&self) -> Result<Vec<engine::HbaRule>> {
         crate::hba::rows(&self.hba)
+    }
+
+    fn settings(&self) -> Result<Defaults> {
+        config::load_all(&self.data, &self.command_line).map(|(defaults, _)| defaults)
     }
 
     fn mappings(&self) -> Result<Vec<engine::IdentMapping>> {
@@ -435,8 +445,28 @@ fn signal_loop(
 fn reload(shared: &Arc<Shared>, data: &Path, command_line: &[(String, String)]) {
     let log = &shared.log;
     log.server("received SIGHUP, reloading configuration files");
-    match config::load(data, command_line) {
-        Ok(defaults) => {
+    let loaded = config::load_all(data, command_line);
+    let path = data.join("postgresql.conf");
+    let contains = |what: &str| {
+        log.server(&format!("configuration file \"{}\" contains errors; {what}", path.display()));
+    };
+    match loaded {
+        Ok((defaults, errors)) if defaults.entries().iter().any(|e| e.near.is_some()) => {
+            for e in errors {
+                log.error(None, &e.severity(Severity::Log));
+            }
+            contains("no changes were applied");
+        }
+        Ok((defaults, errors)) => {
+            let wrong = !errors.is_empty();
+            for e in errors {
+                log.error(None, &e.severity(Severity::Log));
+            }
+            let told = shared.backend.reload(defaults.clone());
+            told.iter().for_each(|line| log.server(line));
+            if wrong {
+                contains("unaffected changes were applied");
+            }
             log.configure(LogConfig::of(&defaults));
             log.reconfigure_files(&defaults);
             match Hba::read(&hba_path(data, &defaults)) {
@@ -454,13 +484,10 @@ fn reload(shared: &Arc<Shared>, data: &Path, command_line: &[(String, String)]) 
                     log.server("SSL configuration was not reloaded");
                 }
             }
-            shared.backend.reload(defaults);
         }
         Err(e) => {
             log.error(None, &e.severity(Severity::Log));
-            let path = data.join("postgresql.conf");
-            let text = "contains errors; no changes were applied";
-            log.server(&format!("configuration file \"{}\" {text}", path.display()));
+            contains("no changes were applied");
         }
     }
 }

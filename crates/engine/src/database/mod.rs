@@ -224,9 +224,11 @@ impl Database {
     }
 
     /// Takes the settings of a configuration that was read again.
-    pub fn set_defaults(&self, defaults: Defaults) {
+    pub fn set_defaults(&self, mut defaults: Defaults) -> Vec<String> {
+        let told = defaults.continue_from(&self.defaults());
         *self.defaults.write() = Arc::new(defaults);
         self.configuration.fetch_add(1, Ordering::Relaxed);
+        told
     }
 
     /// How often the configuration was read again.

@@ -166,8 +166,6 @@ impl Session {
         let text = |s: &str| SettingValue::Text(Arc::from(s));
         settings.set_internal("session_authorization", text(&options.user), false);
         settings.set_internal("is_superuser", SettingValue::Bool(superuser), false);
-        settings.set_internal("server_encoding", text("UTF8"), false);
-        settings.set_internal("client_encoding", text("UTF8"), false);
         for (name, value) in &options.settings {
             let actor = Actor { superuser, at_start: true };
             settings.set(name, value, false, actor)?;

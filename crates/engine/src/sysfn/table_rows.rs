@@ -37,7 +37,6 @@ pub(super) fn rows(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
         ]]),
         "pg_prepared_xact"
         | "pg_listening_channels"
-        | "pg_show_all_file_settings"
         | "pg_stat_get_wal_senders"
         | "pg_stat_get_wal_receiver"
         | "pg_stat_get_subscription"
