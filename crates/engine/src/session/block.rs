@@ -2,7 +2,7 @@
 //! outside of blocks.
 
 use super::Session;
-use crate::settings::{isolation_value, serializable_unsupported};
+use crate::settings::isolation_value;
 use base::settings::SettingValue;
 use base::{Error, Result, SqlState, bail, err};
 use parser::ast::{IsolationLevel, Stmt, TransactionMode, TransactionStmt};
@@ -48,14 +48,13 @@ pub struct Block {
     queried: bool,
 }
 
-fn isolation_of(level: IsolationLevel) -> Result<Isolation> {
-    Ok(match level {
+fn isolation_of(level: IsolationLevel) -> Isolation {
+    match level {
         IsolationLevel::ReadUncommitted => Isolation::ReadUncommitted,
         IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
         IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
-        // Less than was asked for would be silently wrong.
-        IsolationLevel::Serializable => return Err(serializable_unsupported()),
-    })
+        IsolationLevel::Serializable => Isolation::Serializable,
+    }
 }
 
 fn no_prepared(name: &str) -> Error {
@@ -89,8 +88,21 @@ impl Session {
     }
 
     /// Notes that the transaction has run a query.
-    pub(crate) fn note_query(&mut self) {
+    pub(crate) fn note_query(&mut self) -> Result<()> {
+        if self.block.queried {
+            return Ok(());
+        }
         self.block.queried = true;
+        let Some(txn) = self.core.txn_if_any() else { return Ok(()) };
+        if txn.isolation() != Isolation::Serializable {
+            return Ok(());
+        }
+        let (read_only, deferrable) = {
+            let s = self.core.settings.lock();
+            (s.bool("transaction_read_only"), s.bool("transaction_deferrable"))
+        };
+        txn.set_read_only(read_only);
+        if deferrable { txn.wait_for_safe_snapshot() } else { Ok(()) }
     }
 
     /// A transaction that is read-only stays so once it has read something, and in savepoints.
@@ -245,7 +257,8 @@ impl Session {
             return Err(e);
         }
         self.drop_portals();
-        if let Err(e) = self.fire_deferred().and_then(|()| self.on_commit_actions()) {
+        let last = self.fire_deferred().and_then(|()| self.on_commit_actions());
+        if let Err(e) = last.and_then(|()| txn.prepare_serializable()) {
             let _ = self.rollback_all();
             return Err(e);
         }
@@ -444,7 +457,7 @@ impl Session {
         for mode in modes {
             match mode {
                 TransactionMode::Isolation(level) => {
-                    let isolation = isolation_of(*level)?;
+                    let isolation = isolation_of(*level);
                     if (txn.has_kept_snapshot() || self.block.queried)
                         && isolation != txn.isolation()
                     {

@@ -99,7 +99,7 @@ impl Session {
 
     fn run_simple_portal(&mut self, portal: &mut Portal, sink: &mut dyn Sink) -> Result<()> {
         portal.describe = true;
-        self.note_query();
+        self.note_query()?;
         let tag = self.run_portal(portal, 0, sink)?;
         self.end_statement()?;
         self.tell(sink);
@@ -153,7 +153,7 @@ impl Session {
         self.ensure_transaction()?;
         let tag = match is_query(&stmt.stmt) {
             true => {
-                self.note_query();
+                self.note_query()?;
                 self.run_query_string(stmt, text, sink)?
             }
             false => self.utility(stmt, text, &[], sink)?,

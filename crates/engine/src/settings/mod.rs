@@ -4,7 +4,7 @@
 mod check;
 mod resolved;
 
-pub use check::{canonical, serializable_unsupported, split_list};
+pub use check::{canonical, split_list};
 pub use resolved::timeouts_used;
 pub use resolved::{PlanCacheMode, Resolved, isolation_named, isolation_value};
 
