@@ -414,6 +414,10 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
             ddl.create_shell_type(&d.name)?;
             "CREATE TYPE"
         }
+        Stmt::Define(d) if d.kind == ObjectKind::Collation => {
+            ddl.create_collation(d)?;
+            "CREATE COLLATION"
+        }
         Stmt::CreateDomain(c) => {
             ddl.create_domain(c)?;
             "CREATE DOMAIN"
