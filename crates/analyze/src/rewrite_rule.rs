@@ -166,10 +166,10 @@ impl<'a> Subject<'a> {
         }
         let found = self.values.iter().find(|t| t.resno == v.attno);
         if let Some(t) = found {
-            let multiple = ir::walk::any(
-                &t.expr,
-                &mut |e| matches!(e, Expr::Param(p) if p.kind == ir::ParamKind::Exec && p.id > 0xffff),
-            );
+            let multiple = ir::walk::any(&t.expr, &mut |e| match e {
+                Expr::Param(p) => p.kind == ir::ParamKind::Exec && p.id > 0xffff,
+                _ => false,
+            });
             if multiple {
                 bail!(
                     FEATURE_NOT_SUPPORTED,
@@ -207,9 +207,8 @@ impl<'a> Subject<'a> {
     /// Puts the values of NEW, entry `new`, into an expression.
     fn put_new(&self, e: &mut Expr, new: u32, level: u32) -> Result<()> {
         let mut result = Ok(());
-        ir::walk::rewrite_expr(e, level, &mut |e, level| {
-            self.substitute(e, level, new, &mut result)
-        });
+        let mut one = |e: &Expr, level| self.substitute(e, level, new, &mut result);
+        ir::walk::rewrite_expr(e, level, &mut one);
         result
     }
 

@@ -22,7 +22,7 @@ pub struct AnalysedRule {
 
 /// Analyses a rule on `rel`.
 pub fn rule(env: &Env, rel: &RelationDesc, stmt: &ast::CreateRuleStmt) -> Result<AnalysedRule> {
-    let mut a = analyzer(env, rel, stmt.event)?;
+    let mut a = analyzer(env, rel, Some(stmt.event))?;
     show_columns(&mut a);
     let mut qual = a.where_clause(stmt.where_clause.as_ref(), Kind::Where)?;
     if let Some(e) = &mut qual {
@@ -38,17 +38,21 @@ pub fn rule(env: &Env, rel: &RelationDesc, stmt: &ast::CreateRuleStmt) -> Result
     Ok(AnalysedRule { qual, actions })
 }
 
-/// An analyzer that knows OLD and NEW as far as the event has them.
-fn analyzer<'a>(env: &'a Env<'a>, rel: &RelationDesc, event: RuleEvent) -> Result<Analyzer<'a>> {
+/// An analyzer that knows OLD and NEW: for actions both, for the condition those of the event.
+fn analyzer<'a>(
+    env: &'a Env<'a>,
+    rel: &RelationDesc,
+    event: Option<RuleEvent>,
+) -> Result<Analyzer<'a>> {
     let mut a = Analyzer::new(env, Params::None);
     for name in ["old", "new"] {
         let alias = ast::Alias { name: name.into(), columns: Vec::new() };
         let mut item = a.add_relation(rel, Some(&alias), false, false, 1, 0, None)?;
         item.cols_visible = false;
         let seen = match event {
-            RuleEvent::Select | RuleEvent::Delete => name == "old",
-            RuleEvent::Insert => name == "new",
-            RuleEvent::Update => true,
+            Some(RuleEvent::Select | RuleEvent::Delete) => name == "old",
+            Some(RuleEvent::Insert) => name == "new",
+            Some(RuleEvent::Update) | None => true,
         };
         if seen {
             a.st().namespace.push(item);
@@ -73,7 +77,7 @@ fn one_action(
     stmt: &ast::CreateRuleStmt,
     action: &ast::RawStmt,
 ) -> Result<Query> {
-    let mut a = analyzer(env, rel, stmt.event)?;
+    let mut a = analyzer(env, rel, None)?;
     if let Stmt::Notify(n) = &action.stmt {
         if stmt.where_clause.is_some() {
             bail!(
@@ -153,7 +157,7 @@ fn renumber_mentions(
     stmt: &ast::CreateRuleStmt,
     index: u32,
 ) -> Result<bool> {
-    let mut a = analyzer(env, rel, stmt.event)?;
+    let mut a = analyzer(env, rel, Some(stmt.event))?;
     show_columns(&mut a);
     let qual = a.where_clause(stmt.where_clause.as_ref(), Kind::Where)?;
     Ok(qual.is_some_and(|e| renumber::mentions(&e, index)))
@@ -163,12 +167,11 @@ fn renumber_mentions(
 fn uses_above(query: &Query, index: u32) -> bool {
     let mut found = false;
     ir::walk::query_exprs(query, 1, &mut |e, level| {
-        found = found
-            || ir::walk::any_levels(
-                e,
-                level,
-                &mut |e, level| matches!(e, Expr::Var(v) if v.varno == index && v.levels_up == level),
-            );
+        let mut is_it = |e: &Expr, level| match e {
+            Expr::Var(v) => v.varno == index && v.levels_up == level,
+            _ => false,
+        };
+        found = found || ir::walk::any_levels(e, level, &mut is_it);
     });
     found
 }
@@ -180,8 +183,8 @@ pub(crate) fn nested_source(query: &Query) -> Option<usize> {
     }
     query.rtable.iter().position(|rte| match &rte.kind {
         RteKind::Subquery { query: inner, .. } => {
-            let named = |i: usize, name| inner.rtable.get(i).is_some_and(|r| r.eref.name == name);
-            named(0, "old") && named(1, "new")
+            let entry = |i: usize| inner.rtable.get(i).map_or("", |r| &r.eref.name);
+            entry(0) == "old" && entry(1) == "new"
         }
         _ => false,
     })

@@ -200,7 +200,7 @@ impl Loader<'_> {
     /// A collation that a user made.
     pub fn collation(&self, oid: Oid) -> Result<Option<CollationDesc>> {
         let Some(row) = self.one(indexes::PG_COLLATION_OID, oid)? else { return Ok(None) };
-        Ok(Some(CollationDesc {
+        let made = CollationDesc {
             oid,
             name: row.text("collname")?,
             namespace: row.oid("collnamespace")?,
@@ -211,7 +211,15 @@ impl Loader<'_> {
             collate: row.opt_text("collcollate")?,
             ctype: row.opt_text("collctype")?,
             locale: row.opt_text("colllocale")?,
-        }))
+        };
+        // What compares values has no catalog at hand.
+        let facts = functions::collation::Facts {
+            provider: made.provider,
+            deterministic: made.is_deterministic,
+            locale: made.locale.as_ref().or(made.collate.as_ref()).map_or("C", |l| l).to_string(),
+        };
+        functions::collation::register(oid, facts);
+        Ok(Some(made))
     }
 
     /// The OID of the collation of this name in a schema.

@@ -249,6 +249,14 @@ impl Loader<'_> {
         Ok(())
     }
 
+    /// Collations, after those that users made were read: an index compares without a catalog.
+    fn known_collations(&self, all: Vec<Oid>) -> Result<Vec<Oid>> {
+        for oid in all.iter().filter(|c| **c >= Oid::FIRST_NORMAL) {
+            self.collation(*oid)?;
+        }
+        Ok(all)
+    }
+
     fn index(&self, rel: &RelationDesc) -> Result<Option<IndexDesc>> {
         match self.one(indexes::PG_INDEX_INDEXRELID, rel.oid)? {
             Some(row) => Ok(Some(self.index_desc(&row, rel)?)),
@@ -295,7 +303,7 @@ impl Loader<'_> {
             is_ready: row.bool("indisready")?,
             is_live: row.bool("indislive")?,
             is_replica_identity: row.bool("indisreplident")?,
-            collations: row.oids("indcollation")?,
+            collations: self.known_collations(row.oids("indcollation")?)?,
             opclasses,
             opfamilies,
             opc_types,

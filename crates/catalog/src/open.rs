@@ -229,7 +229,9 @@ fn compare_oid_vectors(a: &Datum, b: &Datum) -> Result<Ordering> {
 }
 
 fn compare_by_proc(proc: Oid, collation: Oid, a: &Datum, b: &Datum) -> Result<Ordering> {
-    let entry = functions::lookup(proc)
+    let collated = functions::lookup_collated(proc).filter(|_| !compares_bytes(collation));
+    let entry = collated
+        .or_else(|| functions::lookup(proc))
         .filter(|e| e.has_body)
         .ok_or_else(|| Error::unsupported(format!("comparing values with function {proc}")))?;
     let env = StaticEnv::new(0);

@@ -34,6 +34,19 @@ impl SessionState {
     }
 }
 
+/// How a connection is encrypted.
+#[derive(Clone, Debug, Default)]
+pub struct SslInfo {
+    /// `TLSv1.3`
+    pub version: String,
+    /// The cipher's name.
+    pub cipher: String,
+    /// Bits of its key.
+    pub bits: i32,
+    /// The client's certificate: distinguished name, serial number, issuer.
+    pub client: Option<(String, String, String)>,
+}
+
 /// One session, as others may see it.
 #[derive(Clone, Debug, Default)]
 pub struct SessionInfo {
@@ -51,6 +64,8 @@ pub struct SessionInfo {
     pub client_addr: Option<String>,
     /// Its port there.
     pub client_port: Option<i32>,
+    /// How its connection is encrypted.
+    pub ssl: Option<SslInfo>,
     /// When it began, in microseconds since 1970.
     pub backend_start: i64,
     /// When its transaction began, or 0.
@@ -140,6 +155,12 @@ impl Activity {
     /// How many there are.
     pub fn count(&self) -> usize {
         self.inner.sessions.lock().len()
+    }
+
+    /// How many of them are clients'.
+    pub fn clients(&self) -> usize {
+        let sessions = self.inner.sessions.lock();
+        sessions.values().filter(|e| !e.info.lock().background).count()
     }
 
     /// How many are in a database.

@@ -11,6 +11,7 @@ pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<R
         .or_else(|| crate::sequence_fn::call(env, call, args))
         .or_else(|| crate::advisory_fn::call(env, call, args))
         .or_else(|| crate::notify_fn::call(env, call, args))
+        .or_else(|| crate::auth_files::call(env, call, args))
         .or_else(|| crate::stats::call(env, call, args))
         .or_else(|| sysfn::call(env, call, args))
 }
@@ -24,6 +25,7 @@ pub fn rows(
     crate::sql_function::rows(env, call, args)
         .or_else(|| crate::sequence_fn::rows(env, call, args))
         .or_else(|| crate::notify_fn::rows(env, call, args))
+        .or_else(|| crate::auth_files::rows(env, call, args))
         .or_else(|| crate::stats::rows(env, call, args))
         .or_else(|| sysfn::rows(env, call, args))
 }

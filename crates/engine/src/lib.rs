@@ -9,6 +9,7 @@
 pub mod activity;
 mod advisory_fn;
 mod analysis;
+mod auth_files;
 mod autovacuum;
 mod command;
 mod constraint;
@@ -30,6 +31,8 @@ mod sql_function;
 mod stats;
 pub mod sysfn;
 
+pub use activity::SslInfo;
+pub use auth_files::{AuthFiles, HbaRule, IdentMapping};
 pub use database::{CheckpointKind, CreateOptions, Database, DatabaseState, PendingFiles};
 pub use session::{Session, SessionCore, SessionOptions, StatementEnv, TransactionStatus};
 pub use session::{rank, rank_named};

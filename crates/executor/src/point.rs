@@ -5,7 +5,7 @@ use crate::compile::CompiledStmt;
 use crate::counts;
 use crate::node::index_scan::IndexScanSpec;
 use access::Storage;
-use access::heap::{Found, Viewer};
+use access::heap::{Found, Sight, Viewer};
 use access::index::ScanOptions;
 use base::{Result, Tid};
 use std::sync::Arc;
@@ -72,6 +72,9 @@ impl PointQuery {
         let viewer = Viewer::mvcc(storage, snapshot);
         let counted = (scan.index.file.database, scan.index.oid);
         let Some(order) = &self.key else { return self.scan_for(storage, params, &viewer, space) };
+        if snapshot.serial().is_some() {
+            return self.scan_for(storage, params, &viewer, space);
+        }
         let key = scan.keys.whole_values(order, params);
         scan.index.am().lookup(storage, &scan.index, &key, &mut space.tids)?;
         if space.tids.is_empty() {
@@ -100,7 +103,11 @@ impl PointQuery {
     ) -> Result<bool> {
         let Some(scan) = self.scan() else { return Ok(false) };
         let keys = scan.keys.eval_simple(params);
-        let options = ScanOptions::default();
+        let serial = match viewer.sight() {
+            Sight::Mvcc(s) => s.serial().cloned(),
+            _ => None,
+        };
+        let options = ScanOptions { serial, ..ScanOptions::default() };
         let mut entries = scan.index.am().begin_scan(storage, &scan.index, keys, options)?;
         while let Some(tid) = entries.next(scan.direction)? {
             match self.fetch(scan, tid, viewer, &mut space.row)? {

@@ -11,6 +11,7 @@
 pub mod agg;
 pub mod builtin;
 mod call;
+pub mod collation;
 mod env;
 #[macro_use]
 mod kernel;
@@ -23,7 +24,7 @@ mod srf;
 pub use agg::{AggFactory, GroupedAgg, aggregate};
 pub use call::{Arg, BatchFn, CallInfo, CallState, FnCtx, FnDef, RowFn, Rows};
 pub use env::{CatalogLookup, FnEnv, StaticEnv, builtin_type_info};
-pub use registry::{FnEntry, call_row, check_held, lookup, lookup_prosrc};
+pub use registry::{FnEntry, call_row, check_held, lookup, lookup_collated, lookup_prosrc};
 pub use srf::{RowSource, SrfFn, set_returning, user_set};
 
 #[cfg(test)]

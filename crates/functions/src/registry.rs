@@ -152,6 +152,24 @@ pub fn lookup(oid: Oid) -> Option<&'static FnEntry> {
     registry().by_oid.get(oid.0 as usize)?.as_ref()
 }
 
+/// The body for a collation that does more than compare bytes, if there is one of its own.
+pub fn lookup_collated(oid: Oid) -> Option<&'static FnEntry> {
+    static ENTRIES: OnceLock<HashMap<Oid, FnEntry>> = OnceLock::new();
+    let entries = ENTRIES.get_or_init(|| {
+        let defs: HashMap<&str, &FnDef> =
+            scalar::collated::FNS.iter().flat_map(|l| l.iter()).map(|d| (d.symbol, d)).collect();
+        let rows = builtin::procs().iter().filter(|r| r.prolang != Oid(14));
+        let found = rows.filter_map(|row| {
+            let def = defs.get(row.prosrc)?;
+            let (strict, row_fn) = (row.proisstrict, def.row);
+            let entry = FnEntry { oid: row.oid, strict, row: row_fn, batch: None, has_body: true };
+            Some((row.oid, entry))
+        });
+        found.collect()
+    });
+    entries.get(&oid)
+}
+
 /// The body of a symbol, for `CREATE FUNCTION ... LANGUAGE internal`.
 pub fn lookup_prosrc(symbol: &str) -> Option<&'static FnDef> {
     registry().by_symbol.get(symbol).copied()

@@ -85,12 +85,11 @@ pub fn mentions(expr: &Expr, index: u32) -> bool {
 pub fn used(query: &Query, index: u32) -> bool {
     let mut found = stands_in(&query.jointree.items, index);
     walk::query_exprs(query, 0, &mut |e, level| {
-        found = found
-            || walk::any_levels(
-                e,
-                level,
-                &mut |e, level| matches!(e, Expr::Var(v) if v.varno == index && v.levels_up == level),
-            );
+        let mut is_it = |e: &Expr, level| match e {
+            Expr::Var(v) => v.varno == index && v.levels_up == level,
+            _ => false,
+        };
+        found = found || walk::any_levels(e, level, &mut is_it);
     });
     found
 }

@@ -104,7 +104,14 @@ pub fn set_umask(mask: u32) -> u32 {
     unsafe { libc::umask(mask) }
 }
 
-/// Sets a file's permissions.
+/// Permission bits and owner of a file.
+pub fn mode_and_owner(path: &Path) -> Option<(u32, u32)> {
+    use std::os::unix::fs::MetadataExt;
+    let about = std::fs::metadata(path).ok()?;
+    Some((about.mode(), about.uid()))
+}
+
+/// Sets the permission bits of a file.
 pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
@@ -157,4 +164,57 @@ pub fn start_detached<S: AsRef<OsStr>>(
 pub fn is_terminal(fd: &impl AsRawFd) -> bool {
     // SAFETY: takes no pointers.
     unsafe { libc::isatty(fd.as_raw_fd()) == 1 }
+}
+
+/// Addresses of this machine with their masks.
+pub fn interfaces() -> Vec<(std::net::IpAddr, std::net::IpAddr)> {
+    let mut list: *mut libc::ifaddrs = std::ptr::null_mut();
+    // SAFETY: the call fills in a list that is read below and given back with freeifaddrs.
+    if unsafe { libc::getifaddrs(&mut list) } != 0 {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    let mut next = list;
+    while !next.is_null() {
+        // SAFETY: the pointer is an element of the list, which is not given back before the end.
+        let one = unsafe { &*next };
+        // SAFETY: as above; addresses are null or point to what their family says.
+        let pair = unsafe { (socket_ip(one.ifa_addr), socket_ip(one.ifa_netmask)) };
+        if let (Some(ip), Some(mask)) = pair {
+            out.push((ip, mask));
+        }
+        next = one.ifa_next;
+    }
+    // SAFETY: the list came from getifaddrs and is not used any more.
+    unsafe { libc::freeifaddrs(list) };
+    out
+}
+
+/// SAFETY: `at` is null or points to a socket address as large as its family says.
+unsafe fn socket_ip(at: *const libc::sockaddr) -> Option<std::net::IpAddr> {
+    if at.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's promise.
+    match i32::from(unsafe { (*at).sa_family }) {
+        libc::AF_INET => {
+            // SAFETY: the family says that it is this large.
+            let four = unsafe { &*at.cast::<libc::sockaddr_in>() };
+            Some(std::net::Ipv4Addr::from_bits(u32::from_be(four.sin_addr.s_addr)).into())
+        }
+        libc::AF_INET6 => {
+            // SAFETY: the family says that it is this large.
+            let six = unsafe { &*at.cast::<libc::sockaddr_in6>() };
+            Some(std::net::Ipv6Addr::from(six.sin6_addr.s6_addr).into())
+        }
+        _ => None,
+    }
+}
+
+/// True if the other end of a socket is gone.
+pub fn is_hung_up(fd: std::os::fd::RawFd) -> bool {
+    let mut one = libc::pollfd { fd, events: libc::POLLRDHUP, revents: 0 };
+    // SAFETY: one entry, which lives through the call; no waiting.
+    let n = unsafe { libc::poll(&mut one, 1, 0) };
+    n > 0 && one.revents & (libc::POLLRDHUP | libc::POLLHUP | libc::POLLERR) != 0
 }

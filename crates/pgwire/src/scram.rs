@@ -10,6 +10,8 @@ use sha2::{Digest, Sha256};
 
 /// The mechanism's name.
 pub const MECHANISM: &str = "SCRAM-SHA-256";
+/// The same, bound to the encrypted connection.
+pub const MECHANISM_PLUS: &str = "SCRAM-SHA-256-PLUS";
 /// Rounds for new secrets (`scram_iterations`).
 pub const ITERATIONS: u32 = 4096;
 
@@ -155,6 +157,10 @@ pub struct Server {
     secret: Secret,
     /// The user has no such secret: the exchange goes on, and fails at its end.
     doomed: bool,
+    /// What the connection is bound to, if it is encrypted.
+    binding: Option<Vec<u8>>,
+    /// The client has chosen [`MECHANISM_PLUS`].
+    plus: bool,
     nonce: String,
     /// Messages so far, as the proof covers them.
     first_bare: String,
@@ -177,10 +183,54 @@ impl Server {
         Server {
             secret,
             doomed,
+            binding: None,
+            plus: false,
             nonce: encode_base64(random),
             first_bare: String::new(),
             server_first: String::new(),
             header: String::new(),
+        }
+    }
+
+    /// The connection is encrypted: the hash of the server's certificate can be bound to.
+    pub fn bind_to(&mut self, end_point: Vec<u8>) {
+        self.binding = Some(end_point);
+    }
+
+    /// The mechanism that the client chose; false if it was not offered.
+    pub fn choose(&mut self, mechanism: &str) -> bool {
+        self.plus = mechanism == MECHANISM_PLUS && self.binding.is_some();
+        self.plus || mechanism == MECHANISM
+    }
+
+    fn check_flag(&self, flag: &str) -> Result<()> {
+        let malformed =
+            |detail: &str| Err(err!(PROTOCOL_VIOLATION, "malformed SCRAM message").detail(detail));
+        match flag {
+            "n" | "y" if self.plus => malformed(
+                "The client selected SCRAM-SHA-256-PLUS, but the SCRAM message does not include \
+                 channel binding data.",
+            ),
+            "y" if self.binding.is_some() => Err(err!(
+                INVALID_AUTHORIZATION_SPECIFICATION,
+                "SCRAM channel binding negotiation error"
+            )
+            .detail(
+                "The client supports SCRAM channel binding but thinks the server does not.  \
+                 However, this server does support channel binding.",
+            )),
+            "n" | "y" => Ok(()),
+            "p=tls-server-end-point" if self.plus => Ok(()),
+            _ if flag.starts_with("p=") && self.plus => Err(err!(
+                PROTOCOL_VIOLATION,
+                "unsupported SCRAM channel-binding type \"{}\"",
+                &flag[2..]
+            )),
+            _ if flag.starts_with("p=") => malformed(
+                "The client selected SCRAM-SHA-256 without channel binding, but the SCRAM \
+                 message includes channel binding data.",
+            ),
+            _ => malformed("Unexpected channel-binding flag."),
         }
     }
 
@@ -191,19 +241,7 @@ impl Server {
         let mut parts = text.splitn(3, ',');
         let (flag, name) = (parts.next().unwrap_or(""), parts.next());
         let bare = parts.next();
-        match flag {
-            "n" | "y" => {}
-            _ if flag.starts_with("p=") => {
-                return Err(err!(PROTOCOL_VIOLATION, "malformed SCRAM message").detail(
-                    "The client selected SCRAM-SHA-256 without channel binding, but the SCRAM \
-                     message includes channel binding data.",
-                ));
-            }
-            _ => {
-                return Err(err!(PROTOCOL_VIOLATION, "malformed SCRAM message")
-                    .detail("Unexpected channel-binding flag."));
-            }
-        }
+        self.check_flag(flag)?;
         let (Some(name), Some(bare)) = (name, bare) else {
             return Err(err!(PROTOCOL_VIOLATION, "malformed SCRAM message")
                 .detail("The message is truncated."));
@@ -238,7 +276,11 @@ impl Server {
         };
         let mut attributes = without_proof.split(',');
         let binding = attribute(attributes.next(), 'c')?;
-        if decode_base64(binding).as_deref() != Some(self.header.as_bytes()) {
+        let mut bound = self.header.clone().into_bytes();
+        if self.plus {
+            bound.extend_from_slice(self.binding.as_deref().unwrap_or_default());
+        }
+        if decode_base64(binding) != Some(bound) {
             return Err(err!(
                 PROTOCOL_VIOLATION,
                 "unexpected SCRAM channel-binding attribute in client-final-message"

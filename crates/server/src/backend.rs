@@ -17,6 +17,10 @@ pub struct Request {
     pub settings: Vec<(String, String)>,
     /// The client's address; None on a unix socket.
     pub address: Option<std::net::SocketAddr>,
+    /// How the client proved who it is, and as whom.
+    pub system_user: Option<String>,
+    /// How the connection is encrypted.
+    pub ssl: Option<engine::SslInfo>,
     /// Whose lines in the log are the session's; its number is the session's.
     pub who: Option<Arc<LogWho>>,
 }
@@ -58,8 +62,13 @@ pub trait Backend: Send + Sync {
     fn on_rotate(&self, told: Arc<dyn Fn() -> bool + Send + Sync>) {
         let _ = told;
     }
+    /// Who reads the files about authentication for their views.
+    fn on_auth_files(&self, files: Arc<dyn engine::AuthFiles>) {
+        let _ = files;
+    }
     /// New values from the configuration files.
-    fn reload(&self, settings: engine::settings::Defaults);
+    /// Gives lines for the log.
+    fn reload(&self, settings: engine::settings::Defaults) -> Vec<String>;
     /// Ends all work; with a checkpoint unless `immediate`.
     fn shutdown(&self, immediate: bool) -> Result<()>;
 }
@@ -96,6 +105,11 @@ pub trait BackendSession: Send {
     fn describe_portal(&mut self, name: &str, sink: &mut dyn Sink) -> Result<Described>;
     /// Runs a portal.
     fn execute(&mut self, portal: &str, max_rows: u64, sink: &mut dyn Sink) -> Result<()>;
+    /// A function call by OID: the message's body, and the value's bytes.
+    fn function_call(&mut self, body: &[u8], sink: &mut dyn Sink) -> Result<Option<Vec<u8>>> {
+        let _ = (body, sink);
+        Err(Error::unsupported("the function call message"))
+    }
     /// Forgets a prepared statement.
     fn close_statement(&mut self, name: &str) -> Result<()>;
     /// Forgets a portal.

@@ -41,17 +41,45 @@ impl FlushListener for Told {
     }
 }
 
+impl Engine {
+    /// Fails if no connection is free for this user: the last ones are kept for superusers, and
+    /// the ones before for those who may use them.
+    fn check_room(&self, user: &str) -> Result<()> {
+        let defaults = self.database.defaults();
+        let number = |name: &str| defaults.get(name).map_or(0, |v| v.as_i64());
+        let limit = number("max_connections");
+        let free = limit - self.database.activity().clients() as i64;
+        let full = |text: &str| Err(err!(TOO_MANY_CONNECTIONS, "{text}").severity(Severity::Fatal));
+        if free <= 0 {
+            return full("sorry, too many clients already");
+        }
+        let (last, reserved) =
+            (number("superuser_reserved_connections"), number("reserved_connections"));
+        if free > last + reserved || self.database.is_superuser_named(user)? {
+            return Ok(());
+        }
+        if free <= last {
+            return full(
+                "remaining connection slots are reserved for roles with the SUPERUSER attribute",
+            );
+        }
+        match self.database.is_member(user, "pg_use_reserved_connections")? {
+            true => Ok(()),
+            false => full(
+                "remaining connection slots are reserved for roles with privileges of the \
+                 \"pg_use_reserved_connections\" role",
+            ),
+        }
+    }
+}
+
 impl Backend for Engine {
     fn new_pid(&self) -> i32 {
         self.database.activity().new_pid()
     }
 
     fn connect(&self, request: Request) -> Result<Box<dyn BackendSession>> {
-        let limit = self.database.defaults().get("max_connections").map_or(100, |v| v.as_i64());
-        if self.database.activity().count() as i64 >= limit {
-            return Err(err!(TOO_MANY_CONNECTIONS, "sorry, too many clients already")
-                .severity(Severity::Fatal));
-        }
+        self.check_room(&request.user)?;
         let options = SessionOptions {
             database: request.database,
             user: request.user,
@@ -60,6 +88,8 @@ impl Backend for Engine {
             client_port: request.address.map(|a| i32::from(a.port())),
             background: None,
             who: request.who,
+            system_user: request.system_user,
+            ssl: request.ssl,
         };
         Ok(Box::new(EngineSession(Session::new(&self.database, &options)?)))
     }
@@ -112,8 +142,12 @@ impl Backend for Engine {
         self.database.set_rotator(told);
     }
 
-    fn reload(&self, settings: Defaults) {
-        self.database.set_defaults(settings);
+    fn on_auth_files(&self, files: Arc<dyn engine::AuthFiles>) {
+        self.database.set_auth_files(files);
+    }
+
+    fn reload(&self, settings: Defaults) -> Vec<String> {
+        self.database.set_defaults(settings)
     }
 
     fn shutdown(&self, immediate: bool) -> Result<()> {
@@ -172,6 +206,10 @@ impl BackendSession for EngineSession {
         self.0.sync(sink).map(|_| ())
     }
 
+    fn function_call(&mut self, body: &[u8], sink: &mut dyn Sink) -> Result<Option<Vec<u8>>> {
+        self.0.function_call(body, sink)
+    }
+
     fn failed(&mut self) {}
 
     fn transaction_status(&self) -> u8 {
@@ -221,7 +259,10 @@ impl BackendSession for EngineSession {
     }
 
     fn idle(&mut self, _sink: &mut dyn Sink) -> Result<()> {
-        self.0.interrupts().check()?;
+        self.0.interrupts().check_deadline()?;
+        if self.0.interrupts().has_transaction_deadline() && self.0.idle_timeout_ms() == 0 {
+            return Ok(());
+        }
         let (limit, in_block) = self.idle_timeout();
         match (limit, in_block) {
             (0, _) => Ok(()),

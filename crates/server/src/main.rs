@@ -7,6 +7,7 @@
 //! It must never know how statements are executed.
 
 mod backend;
+mod clients;
 mod config;
 mod conn;
 mod database;
@@ -20,6 +21,7 @@ mod reactor;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod tls;
 
 use std::path::Path;
 

@@ -4,11 +4,13 @@ use crate::backend::Backend;
 use crate::config::{self, CommandLine};
 use crate::conn::Conn;
 use crate::hba::Hba;
+use crate::hba::ident::Ident;
 use crate::listen::{Acceptor, Listeners};
 use crate::log::{Log, LogConfig};
 use crate::pidfile::{Facts, LockFile};
 use crate::reactor::{Crew, Flushes, Reactor};
 use crate::shared::{Shared, State};
+use crate::tls::Tls;
 use base::{Error, Lsn, Result, Severity, err};
 use engine::settings::Defaults;
 use os::Disk;
@@ -198,9 +200,19 @@ fn run(args: &[String], open: &Open, log: &Arc<Log>) -> Result<i32> {
     listeners.open_tcp(&addresses, port, log)?;
     open_unix_sockets(&mut listeners, &disk, &socket_dirs, &facts, log)?;
     let hba = Hba::read(&hba_path(&data, &defaults))?;
+    let tls = Tls::load(&data, &defaults)?;
     let timeout = number(&defaults, "authentication_timeout").max(1) as u64 * 1000;
+    let auth_files = AuthPaths {
+        data: data.clone(),
+        command_line: command_line.settings.clone(),
+        hba: hba_path(&data, &defaults),
+        ident: ident_path(&data, &defaults),
+    };
     let backend = open(&disk, &data, defaults, log)?;
     let shared = Shared::new(backend, log.clone(), hba);
+    shared.set_tls(tls);
+    load_ident(&shared, &auth_files.ident);
+    shared.backend.on_auth_files(Arc::new(auth_files));
     shared.set_authentication_timeout_ms(timeout);
     let cores = os::thread::available_parallelism();
     let serving = Serving::begin(shared.clone(), listeners, cores)?;
@@ -318,6 +330,43 @@ fn version(defaults: &Defaults) -> String {
     format!("PostgreSQL {number} (Olifant {})", env!("CARGO_PKG_VERSION"))
 }
 
+struct AuthPaths {
+    data: PathBuf,
+    command_line: Vec<(String, String)>,
+    hba: PathBuf,
+    ident: PathBuf,
+}
+
+impl engine::AuthFiles for AuthPaths {
+    fn rules(&self) -> Result<Vec<engine::HbaRule>> {
+        crate::hba::rows(&self.hba)
+    }
+
+    fn settings(&self) -> Result<Defaults> {
+        config::load_all(&self.data, &self.command_line).map(|(defaults, _)| defaults)
+    }
+
+    fn mappings(&self) -> Result<Vec<engine::IdentMapping>> {
+        crate::hba::ident::rows(&self.ident)
+    }
+}
+
+/// Without maps the server can do, so a file that is wrong is told of and no more.
+fn load_ident(shared: &Shared, path: &Path) {
+    match Ident::read(path) {
+        Ok(ident) => shared.set_ident(ident),
+        Err(e) => {
+            shared.log.error(None, &e.severity(Severity::Log));
+            shared.log.server(&format!("could not load {}", path.display()));
+        }
+    }
+}
+
+fn ident_path(data: &Path, defaults: &Defaults) -> PathBuf {
+    let set = defaults.show("ident_file");
+    if set.is_empty() { data.join("pg_ident.conf") } else { data.join(set) }
+}
+
 fn hba_path(data: &Path, defaults: &Defaults) -> PathBuf {
     let set = defaults.show("hba_file");
     if set.is_empty() { data.join("pg_hba.conf") } else { data.join(set) }
@@ -396,8 +445,28 @@ fn signal_loop(
 fn reload(shared: &Arc<Shared>, data: &Path, command_line: &[(String, String)]) {
     let log = &shared.log;
     log.server("received SIGHUP, reloading configuration files");
-    match config::load(data, command_line) {
-        Ok(defaults) => {
+    let loaded = config::load_all(data, command_line);
+    let path = data.join("postgresql.conf");
+    let contains = |what: &str| {
+        log.server(&format!("configuration file \"{}\" contains errors; {what}", path.display()));
+    };
+    match loaded {
+        Ok((defaults, errors)) if defaults.entries().iter().any(|e| e.near.is_some()) => {
+            for e in errors {
+                log.error(None, &e.severity(Severity::Log));
+            }
+            contains("no changes were applied");
+        }
+        Ok((defaults, errors)) => {
+            let wrong = !errors.is_empty();
+            for e in errors {
+                log.error(None, &e.severity(Severity::Log));
+            }
+            let told = shared.backend.reload(defaults.clone());
+            told.iter().for_each(|line| log.server(line));
+            if wrong {
+                contains("unaffected changes were applied");
+            }
             log.configure(LogConfig::of(&defaults));
             log.reconfigure_files(&defaults);
             match Hba::read(&hba_path(data, &defaults)) {
@@ -407,13 +476,18 @@ fn reload(shared: &Arc<Shared>, data: &Path, command_line: &[(String, String)]) 
                     log.server("pg_hba.conf was not reloaded");
                 }
             }
-            shared.backend.reload(defaults);
+            load_ident(shared, &ident_path(data, &defaults));
+            match Tls::load(data, &defaults) {
+                Ok(tls) => shared.set_tls(tls),
+                Err(e) => {
+                    log.error(None, &e.severity(Severity::Log));
+                    log.server("SSL configuration was not reloaded");
+                }
+            }
         }
         Err(e) => {
             log.error(None, &e.severity(Severity::Log));
-            let path = data.join("postgresql.conf");
-            let text = "contains errors; no changes were applied";
-            log.server(&format!("configuration file \"{}\" {text}", path.display()));
+            contains("no changes were applied");
         }
     }
 }

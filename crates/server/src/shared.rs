@@ -1,8 +1,11 @@
 //! What all connections share.
 
 use crate::backend::Backend;
+use crate::clients::Clients;
 use crate::hba::Hba;
+use crate::hba::ident::Ident;
 use crate::log::Log;
+use crate::tls::Tls;
 use os::sync::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -50,8 +53,12 @@ pub struct Shared {
     pub log: Arc<Log>,
     /// How many connections there are.
     pub connections: Connections,
+    /// Clients that are looked for while their statements run.
+    pub clients: Clients,
     state: AtomicU8,
     hba: RwLock<Arc<Hba>>,
+    tls: RwLock<Option<Tls>>,
+    ident: RwLock<Arc<Ident>>,
     authentication_timeout_ms: AtomicU64,
     /// Makes up secrets of users that have none.
     mock: [u8; 32],
@@ -66,8 +73,11 @@ impl Shared {
             backend,
             log,
             connections: Connections::default(),
+            clients: Clients::default(),
             state: AtomicU8::new(State::Starting as u8),
             hba: RwLock::new(Arc::new(hba)),
+            tls: RwLock::new(None),
+            ident: RwLock::default(),
             authentication_timeout_ms: AtomicU64::new(60_000),
             mock,
         })
@@ -95,6 +105,26 @@ impl Shared {
     /// The file was read again.
     pub fn set_hba(&self, hba: Hba) {
         *self.hba.write() = Arc::new(hba);
+    }
+
+    /// The lines of `pg_ident.conf`.
+    pub fn ident(&self) -> Arc<Ident> {
+        self.ident.read().clone()
+    }
+
+    /// The file was read again.
+    pub fn set_ident(&self, ident: Ident) {
+        *self.ident.write() = Arc::new(ident);
+    }
+
+    /// How to encrypt connections; None: they are not.
+    pub fn tls(&self) -> Option<Tls> {
+        self.tls.read().clone()
+    }
+
+    /// The certificates were read again.
+    pub fn set_tls(&self, tls: Option<Tls>) {
+        *self.tls.write() = tls;
     }
 
     /// `authentication_timeout`

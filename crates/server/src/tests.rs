@@ -77,7 +77,9 @@ impl Backend for Shareable {
     fn on_flush(&self, told: Arc<dyn Fn(Lsn) + Send + Sync>) {
         *self.0.told.lock() = Some(told);
     }
-    fn reload(&self, _: engine::settings::Defaults) {}
+    fn reload(&self, _: engine::settings::Defaults) -> Vec<String> {
+        Vec::new()
+    }
     fn shutdown(&self, _: bool) -> Result<()> {
         Ok(())
     }

@@ -22,6 +22,10 @@ pub struct Interrupts {
     flags: AtomicU32,
     /// In nanoseconds of the monotonic clock; 0 is none.
     statement_deadline: AtomicU64,
+    /// The same for the transaction.
+    transaction_deadline: AtomicU64,
+    /// How often to look for the client while a statement runs, in milliseconds; 0 is never.
+    client_check_ms: AtomicU32,
     /// Milliseconds; 0 is none.
     lock_timeout_ms: AtomicU32,
     hold_off: AtomicBool,
@@ -48,6 +52,8 @@ impl Interrupts {
         Interrupts {
             flags: AtomicU32::new(0),
             statement_deadline: AtomicU64::new(0),
+            transaction_deadline: AtomicU64::new(0),
+            client_check_ms: AtomicU32::new(0),
             lock_timeout_ms: AtomicU32::new(0),
             hold_off: AtomicBool::new(false),
             memory_before: AtomicU64::new(0),
@@ -138,9 +144,38 @@ impl Interrupts {
         self.statement_deadline.store(0, Ordering::Relaxed);
     }
 
+    /// A transaction begins, with `transaction_timeout`, or ends.
+    pub fn set_transaction_timeout(&self, timeout: Option<Duration>) {
+        let deadline = timeout.map_or(0, |t| monotonic_nanos() + t.as_nanos() as u64);
+        self.transaction_deadline.store(deadline, Ordering::Relaxed);
+        if timeout.is_none() {
+            self.flags.fetch_and(!TRANSACTION_TIMEOUT, Ordering::SeqCst);
+        }
+    }
+
+    /// True if the transaction has a deadline.
+    pub fn has_transaction_deadline(&self) -> bool {
+        self.transaction_deadline.load(Ordering::Relaxed) != 0
+    }
+
+    /// Sets `client_connection_check_interval`.
+    pub fn set_client_check_ms(&self, ms: u32) {
+        self.client_check_ms.store(ms, Ordering::Relaxed);
+    }
+
+    /// `client_connection_check_interval`
+    #[inline]
+    pub fn client_check_ms(&self) -> u32 {
+        self.client_check_ms.load(Ordering::Relaxed)
+    }
+
     /// When the statement has to be done, in nanoseconds of the monotonic clock.
     pub fn statement_deadline(&self) -> Option<u64> {
-        Some(self.statement_deadline.load(Ordering::Relaxed)).filter(|d| *d != 0)
+        let of = |d: &AtomicU64| Some(d.load(Ordering::Relaxed)).filter(|d| *d != 0);
+        match (of(&self.statement_deadline), of(&self.transaction_deadline)) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
     }
 
     /// Sets `lock_timeout`; 0 is none.
@@ -174,7 +209,9 @@ impl Interrupts {
         if let Some(deadline) = self.statement_deadline()
             && monotonic_nanos() >= deadline
         {
-            self.flags.fetch_or(STATEMENT_TIMEOUT, Ordering::SeqCst);
+            let whole = self.transaction_deadline.load(Ordering::Relaxed) == deadline;
+            let flag = if whole { TRANSACTION_TIMEOUT } else { STATEMENT_TIMEOUT };
+            self.flags.fetch_or(flag, Ordering::SeqCst);
         }
         self.check()
     }

@@ -23,6 +23,7 @@ mod record;
 mod redo;
 mod row_lock;
 mod snapshot;
+mod ssi;
 mod transaction;
 mod xid_table;
 
@@ -34,4 +35,5 @@ pub use record::{INFO_ABORT, INFO_COMMIT, XactRecord};
 pub use redo::{OnCommit, TxnRedo};
 pub use row_lock::{RowConflict, RowKey, RowLocks, RowStrength};
 pub use snapshot::{Horizon, Snapshot};
+pub use ssi::{PredicateTarget, Serial, Ssi};
 pub use transaction::{CommitData, Isolation, SubId, Txn};

@@ -7,6 +7,7 @@ use crate::protocol;
 use crate::record::{INFO_ABORT, INFO_COMMIT, XactRecord};
 use crate::row_lock::RowLocks;
 use crate::snapshot::{Hold, Horizon, Snapshot};
+use crate::ssi::Ssi;
 use crate::xid_table::{LONG_AGO, State, XidTable, back_off};
 use base::{CommandId, Lsn, RelFile, Result, Xid};
 use os::Disk;
@@ -119,6 +120,7 @@ pub struct TxnManager {
     pub(crate) slots: Slots,
     locks: LockManager,
     rows: RowLocks,
+    ssi: Arc<Ssi>,
 }
 
 /// How many ids are given out between two looks at all sessions.
@@ -143,6 +145,7 @@ impl TxnManager {
             slots: Slots::new(config.max_backends),
             locks: LockManager::new(config.deadlock_timeout),
             rows: RowLocks::new(),
+            ssi: Ssi::new(),
         }))
     }
 
@@ -154,6 +157,11 @@ impl TxnManager {
     /// The locks on rows.
     pub fn rows(&self) -> &RowLocks {
         &self.rows
+    }
+
+    /// Predicate locks.
+    pub fn ssi(&self) -> &Arc<Ssi> {
+        &self.ssi
     }
 
     /// The log.
@@ -276,7 +284,7 @@ impl TxnManager {
         let lsn = backend.hold_snapshot(|| self.last_committed());
         let gate = Lsn(self.published.last_sync.load(Ordering::Relaxed));
         let hold = Some(Arc::new(Hold { backend: backend.clone(), lsn }));
-        Snapshot { lsn, gate, floor, proc: backend.id(), curcid, hold }
+        Snapshot { lsn, gate, floor, proc: backend.id(), curcid, hold, serial: None }
     }
 
     /// The snapshot of another session, taken over while that one still holds it.
@@ -285,7 +293,7 @@ impl TxnManager {
         // A scan that has passed our slot and not yet the other session's starts again.
         self.imports.fetch_add(1, Ordering::SeqCst);
         let hold = Some(Arc::new(Hold { backend: backend.clone(), lsn: other.lsn }));
-        Snapshot { proc: backend.id(), hold, ..other.clone() }
+        Snapshot { proc: backend.id(), hold, serial: None, ..other.clone() }
     }
 
     /// Looks at all sessions: how far back may anybody look?

@@ -1,6 +1,7 @@
 //! Snapshots and horizons.
 
 use crate::backend::{Backend, ProcId};
+use crate::ssi::Serial;
 use base::{CommandId, Lsn, Xid};
 use std::sync::Arc;
 
@@ -21,12 +22,20 @@ pub struct Snapshot {
     /// Own changes of this command and later ones are not seen.
     pub curcid: CommandId,
     pub(crate) hold: Option<Arc<Hold>>,
+    /// The serializable transaction that reads through it.
+    pub(crate) serial: Option<Arc<Serial>>,
 }
 
 impl Snapshot {
     /// The same snapshot for a later or earlier command of the transaction.
     pub fn with_curcid(&self, curcid: CommandId) -> Snapshot {
         Snapshot { curcid, ..self.clone() }
+    }
+
+    /// The serializable transaction that has to note what it reads through the snapshot.
+    #[inline]
+    pub fn serial(&self) -> Option<&Arc<Serial>> {
+        self.serial.as_ref()
     }
 
     /// Sees everything committed, nothing own. For recovery checks and tests; holds nothing.
@@ -38,6 +47,7 @@ impl Snapshot {
             proc: ProcId(u32::MAX),
             curcid: CommandId(0),
             hold: None,
+            serial: None,
         }
     }
 

@@ -6,11 +6,12 @@ use crate::manager::TxnManager;
 use crate::record::XactRecord;
 use crate::row_lock::{RowConflict, RowKey, RowStrength};
 use crate::snapshot::Snapshot;
+use crate::ssi::Serial;
 use base::{CommandId, Error, Lsn, RelFile, Result, SqlState, Xid, bail};
 use os::sync::Mutex;
 use os::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use smallvec::{SmallVec, smallvec};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The isolation levels.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -22,7 +23,7 @@ pub enum Isolation {
     ReadCommitted,
     /// A snapshot a transaction.
     RepeatableRead,
-    /// A snapshot a transaction; predicate locks are still to come.
+    /// A snapshot a transaction, and predicate locks.
     Serializable,
 }
 
@@ -100,6 +101,12 @@ pub struct Txn {
     /// Open subtransactions: one less than there are levels.
     depth: AtomicU32,
     over: AtomicBool,
+    /// READ ONLY, as far as predicate locks care.
+    read_only: AtomicBool,
+    /// What SERIALIZABLE tracks it by, once it has its snapshot.
+    serial: OnceLock<Arc<Serial>>,
+    /// `serial` is there.
+    is_serial: AtomicBool,
 }
 
 impl TxnManager {
@@ -125,6 +132,9 @@ impl TxnManager {
             }),
             depth: AtomicU32::new(0),
             over: AtomicBool::new(false),
+            read_only: AtomicBool::new(false),
+            serial: OnceLock::new(),
+            is_serial: AtomicBool::new(false),
         })
     }
 
@@ -203,6 +213,11 @@ impl Txn {
                 }
                 None => mgr.allocate_xid(&self.backend)?,
             };
+            if level.xid.is_none()
+                && let Some(serial) = self.serial()
+            {
+                serial.note_xid(last);
+            }
             level.xid = Some(last);
         }
         self.current_xid.store(last.0, Ordering::Release);
@@ -275,9 +290,84 @@ impl Txn {
         if let Some(kept) = &inner.kept {
             return kept.with_curcid(self.command_id());
         }
-        let fresh = self.latest_snapshot();
+        let fresh = match self.isolation() {
+            Isolation::Serializable => self.serializable_snapshot(),
+            _ => self.latest_snapshot(),
+        };
         inner.kept = Some(fresh.clone());
         fresh
+    }
+
+    /// The first snapshot of a serializable transaction: from now on what it reads is noted.
+    fn serializable_snapshot(&self) -> Snapshot {
+        let read_only = self.read_only.load(Ordering::Relaxed);
+        let pid = self.backend.id().0 as i32;
+        let (serial, mut fresh) = self.mgr().ssi().begin(read_only, pid, || self.latest_snapshot());
+        if let Some(serial) = serial {
+            fresh.serial = Some(serial.clone());
+            self.track(serial);
+        }
+        fresh
+    }
+
+    fn track(&self, serial: Arc<Serial>) {
+        if let Some(xid) = self.top_xid_if_any() {
+            serial.note_xid(xid);
+        }
+        if self.serial.set(serial).is_ok() {
+            self.is_serial.store(true, Ordering::Release);
+        }
+    }
+
+    /// SERIALIZABLE READ ONLY DEFERRABLE: waits for a snapshot with which nothing can go wrong.
+    pub fn wait_for_safe_snapshot(&self) -> Result<()> {
+        let deferrable =
+            self.isolation() == Isolation::Serializable && self.read_only.load(Ordering::Relaxed);
+        if !deferrable || self.has_kept_snapshot() {
+            return Ok(());
+        }
+        loop {
+            let pid = self.backend.id().0 as i32;
+            let (serial, fresh) = self.mgr().ssi().begin(true, pid, || self.latest_snapshot());
+            let mut safe = serial.is_none();
+            if let Some(serial) = serial {
+                let wait = std::time::Duration::from_millis(20);
+                let _waiting = os::wait::begin(base::wait::WaitEvent::SafeSnapshot);
+                let answer = loop {
+                    if let Err(e) = self.check_interrupts() {
+                        break Err(e);
+                    }
+                    if let Some(answer) = serial.is_safe(wait) {
+                        break Ok(answer);
+                    }
+                };
+                serial.finish(false);
+                safe = answer?;
+            }
+            if safe {
+                self.inner.lock().kept = Some(fresh);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Says that the transaction is READ ONLY; counts for its first snapshot.
+    pub fn set_read_only(&self, yes: bool) {
+        self.read_only.store(yes, Ordering::Relaxed);
+    }
+
+    /// What it is tracked by, if it is serializable; whoever writes for it looks for readers.
+    #[inline]
+    pub fn serial(&self) -> Option<&Arc<Serial>> {
+        match self.is_serial.load(Ordering::Relaxed) {
+            true => self.serial.get(),
+            false => None,
+        }
+    }
+
+    /// The last check of a serializable transaction before its commit. An error: abort it.
+    pub fn prepare_serializable(&self) -> Result<()> {
+        self.serial().map_or(Ok(()), |s| s.prepare())
     }
 
     /// A snapshot of now, whatever the isolation level, as for foreign keys and catalogs.
@@ -426,7 +516,7 @@ impl Txn {
             let lsn = match inserted {
                 Ok(lsn) => lsn,
                 Err(e) => {
-                    self.finish(&all);
+                    self.finish(&all, false);
                     return Err(e);
                 }
             };
@@ -442,7 +532,7 @@ impl Txn {
         } else {
             result = visible(Lsn::INVALID);
         }
-        self.finish(&all);
+        self.finish(&all, true);
         result?;
         Ok(if self.mgr().log().flushed() >= gate { Lsn::INVALID } else { gate })
     }
@@ -468,12 +558,15 @@ impl Txn {
             }
         }
         let result = self.mgr().abort_xids(self.top_xid_if_any(), &all, os::clock::now_micros());
-        self.finish(&all);
+        self.finish(&all, false);
         result
     }
 
     /// The states are settled: wakes, releases, forgets.
-    fn finish(&self, xids: &[Xid]) {
+    fn finish(&self, xids: &[Xid], committed: bool) {
+        if let Some(serial) = self.serial() {
+            serial.finish(committed);
+        }
         self.backend.combos.lock().clear();
         if !xids.is_empty() {
             self.wake_waiters(xids);

@@ -5,4 +5,5 @@
 //! Invariant: a rule is one table or constant here, with the reason beside it.
 
 pub mod edges;
+pub mod settings;
 pub mod source;

@@ -11,6 +11,7 @@ fn main() -> ExitCode {
     let root = xtask::source::workspace_root();
     let mut found = xtask::source::violations(&root);
     found.extend(xtask::edges::violations(&root));
+    found.extend(xtask::settings::violations(&root));
     for v in &found {
         println!("{v}");
     }

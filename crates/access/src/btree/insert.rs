@@ -80,7 +80,11 @@ impl Tree<'_> {
                 Verdict::Conflict(_) | Verdict::Wait(..) if entry.check == UniqueCheck::Partial => {
                     outcome = InsertOutcome::MaybeConflict;
                 }
-                Verdict::Conflict(tid) => return Ok(Some(InsertOutcome::Conflict(tid))),
+                Verdict::Conflict(tid) => {
+                    // Who looked for the key and found none is told so rather than of the key.
+                    entry.probe.writes_page(self.index, p.block())?;
+                    return Ok(Some(InsertOutcome::Conflict(tid)));
+                }
                 Verdict::Wait(xid, tid) => {
                     drop(p);
                     entry.probe.wait(xid, tid)?;
@@ -93,6 +97,7 @@ impl Tree<'_> {
             entry.key.tid = Some(entry.tid);
             p = self.move_right_write(p, &entry.key)?;
         }
+        entry.probe.writes_page(self.index, p.block())?;
         Ok(self.insert_on_leaf(p, entry)?.then_some(outcome))
     }
 

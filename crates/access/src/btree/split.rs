@@ -66,6 +66,10 @@ impl Tree<'_> {
                 [(&mut left, &el, false), (&mut right, &er, true), (&mut sibling, &es, false)];
             self.log(kind::SPLIT, &mut pages)?;
         }
+        if is_leaf {
+            let (db, rel) = (self.index.file.database, self.index.oid);
+            self.storage.txn.ssi().page_split(db, rel, left.block(), right.block());
+        }
         self.insert_downlink(left, right)
     }
 

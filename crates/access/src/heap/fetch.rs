@@ -5,10 +5,11 @@ use super::page::{self, Bytes, Tuple};
 use super::prune::Fate;
 use super::rel::HeapRel;
 use super::scan::{SystemColumns, set_hints, system_columns};
+use super::serial_read;
 use super::visibility::{Chain, Hints, PageFacts, Sight, Undertaker, Viewer};
 use super::vm;
 use crate::ExecTxn;
-use crate::index::{AllVisible, RowProbe, RowState};
+use crate::index::{AllVisible, IndexRel, RowProbe, RowState};
 use base::{BlockNo, Fork, Lsn, Result, Tid, Xid};
 use buffer::{PageRef, Upcoming};
 use std::collections::HashSet;
@@ -74,6 +75,12 @@ impl HeapRel {
                 None => None,
             }
         };
+        if let Sight::Mvcc(snapshot) = viewer.sight()
+            && let Some(serial) = snapshot.serial()
+        {
+            let place = serial_read::Place { rel: self, serial, snapshot };
+            place.row(&latched, tid, chain, found, &facts)?;
+        }
         let latched = set_hints(latched, &hints);
         match found {
             Some(off) => {
@@ -242,6 +249,13 @@ pub struct HeapProbe<'a> {
 }
 
 impl RowProbe for HeapProbe<'_> {
+    fn writes_page(&mut self, index: &IndexRel, block: BlockNo) -> Result<()> {
+        match self.x.txn.serial() {
+            Some(serial) => serial.conflict_in(index.file.database, index.oid, Some(block), None),
+            None => Ok(()),
+        }
+    }
+
     fn state(&mut self, tid: Tid) -> Result<RowState> {
         let rel = self.rel;
         if tid.block >= rel.nblocks()? {

@@ -21,6 +21,14 @@ impl HeapRel {
         Ok(x.txn.row_conflict(&self.row_key(tid), strength)?.map(|c| c.xid))
     }
 
+    /// A serializable transaction is about to write, with the page latched: a row, or a new one.
+    #[inline]
+    pub(super) fn writes(&self, x: &ExecTxn<'_>, tid: Option<Tid>) -> Result<()> {
+        let Some(serial) = x.txn.serial() else { return Ok(()) };
+        let (block, offset) = (tid.map(|t| t.block), tid.map(|t| t.offset));
+        serial.conflict_in(self.about.file.database, self.oid(), block, offset)
+    }
+
     /// Locks the row, or says who is in the way.
     pub(super) fn take_row(
         &self,

@@ -16,6 +16,7 @@ mod redo;
 mod rel;
 mod sample;
 mod scan;
+mod serial_read;
 mod vacuum;
 mod visibility;
 pub mod vm;

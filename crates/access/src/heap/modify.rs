@@ -307,6 +307,7 @@ impl HeapRel {
             Step::Free => {}
         }
         let Some((mut page, elsewhere)) = page else { return Ok(Attempt::Again) };
+        self.writes(u.x, Some(u.tid))?;
         let Some(old) = page::tuple(&page, u.tid.offset) else { return Ok(Attempt::Again) };
         u.differs = self.differences(old, &u.row, u.unchanged)?;
         if u.differs.keys && mode != RowStrength::Update {
@@ -484,6 +485,7 @@ impl HeapRel {
                 Step::Free => {}
             }
             let Some((mut page, _)) = page else { continue };
+            self.writes(x, Some(tid))?;
             if !self.fit_xid(&mut page, xid)? {
                 bail!(INTERNAL_ERROR, "transaction id {xid} does not fit page {}", tid.block);
             }

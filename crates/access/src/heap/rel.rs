@@ -227,6 +227,7 @@ impl HeapRel {
         let mut row = self.form(x, values, Vec::new())?;
         let xid = x.write_xid(&self.storage)?;
         let mut page = self.page_with_room(row.len(), xid)?;
+        self.writes(x, None)?;
         let init = start_page(&mut page, xid);
         let off = page::next_offset(&mut page);
         let tid = Tid { block: page.block(), offset: off };
@@ -280,6 +281,7 @@ impl HeapRel {
         while at < formed.ends.len() {
             let (start, end) = formed.ends[at];
             let page = self.page_with_room(end - start, xid)?;
+            self.writes(x, None)?;
             at += self.fill_page(x, xid, page, &mut formed, at, options, tids)?;
         }
         Ok(())

@@ -4,6 +4,7 @@
 use super::decode::Decoder;
 use super::page::{self, Bytes};
 use super::rel::HeapRel;
+use super::serial_read;
 use super::visibility::{Hints, PageFacts, Sight, Viewer};
 use base::{BlockNo, CommandId, Fork, Result, Tid, Xid};
 use buffer::{PageRef, Pin, ReadStream};
@@ -162,6 +163,11 @@ impl HeapScan {
         options: ScanOptions,
     ) -> Result<HeapScan> {
         let mut bitmap = None;
+        if let (Some(serial), ScanSight::Mvcc) = (snapshot.serial(), options.sight)
+            && !matches!(source, ScanSource::Bitmap(_))
+        {
+            serial.read_relation(rel.about.file.database, rel.oid());
+        }
         let blocks: Box<dyn Iterator<Item = BlockNo> + Send> = match source {
             ScanSource::All => Box::new((0..rel.nblocks()?.0).map(BlockNo)),
             ScanSource::Parallel(from) => Box::new(Shared { from, range: 0..0 }),
@@ -313,6 +319,10 @@ impl HeapScan {
             }
         } else {
             visible_offsets(bytes, &viewer, &facts, offsets, &mut hints)?;
+        }
+        if let (Some(serial), ScanSight::Mvcc) = (self.snapshot.serial(), self.sight) {
+            let place = serial_read::Place { rel: &self.rel, serial, snapshot: &self.snapshot };
+            place.page(bytes, block, &facts, wanted.map(|w| (w, &offsets[..])))?;
         }
         if let Some(filter) = &mut self.filter {
             offsets.retain(|&offset| filter(Tid { block, offset }));

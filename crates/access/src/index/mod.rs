@@ -146,6 +146,11 @@ pub trait RowProbe {
     fn state(&mut self, tid: Tid) -> Result<RowState>;
     /// Waits until the transaction is over.
     fn wait(&mut self, xid: Xid, tid: Tid) -> Result<()>;
+
+    /// An entry is about to be added to this page, which is latched.
+    fn writes_page(&mut self, _index: &IndexRel, _block: BlockNo) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Where to.
@@ -169,6 +174,8 @@ pub struct ScanOptions {
     pub want_values: bool,
     /// With `want_values`: answers [`IndexScan::all_visible`].
     pub all_visible: Option<AllVisible>,
+    /// The serializable transaction that has to note what the scan looks at.
+    pub serial: Option<Arc<txn::Serial>>,
 }
 
 /// A running scan.

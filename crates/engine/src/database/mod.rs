@@ -66,6 +66,7 @@ pub struct Database {
     pub(crate) auto_conf: Mutex<()>,
     configuration: AtomicU64,
     reloader: RwLock<Option<crate::notify::Waker>>,
+    auth_files: RwLock<Option<Arc<dyn crate::AuthFiles>>>,
     rotator: RwLock<Option<Arc<dyn Fn() -> bool + Send + Sync>>>,
     pub(crate) switchboard: crate::notify::Switchboard,
     logger: RwLock<Option<Logger>>,
@@ -153,6 +154,7 @@ impl Database {
             auto_conf: Mutex::new(()),
             configuration: AtomicU64::new(0),
             reloader: RwLock::new(None),
+            auth_files: RwLock::new(None),
             rotator: RwLock::new(None),
             switchboard: Default::default(),
             logger: RwLock::new(None),
@@ -222,9 +224,11 @@ impl Database {
     }
 
     /// Takes the settings of a configuration that was read again.
-    pub fn set_defaults(&self, defaults: Defaults) {
+    pub fn set_defaults(&self, mut defaults: Defaults) -> Vec<String> {
+        let told = defaults.continue_from(&self.defaults());
         *self.defaults.write() = Arc::new(defaults);
         self.configuration.fetch_add(1, Ordering::Relaxed);
+        told
     }
 
     /// How often the configuration was read again.
@@ -235,6 +239,15 @@ impl Database {
     /// Sets who reads the configuration files again.
     pub fn set_reloader(&self, reloader: crate::notify::Waker) {
         *self.reloader.write() = Some(reloader);
+    }
+
+    /// Sets who reads the files about authentication.
+    pub fn set_auth_files(&self, files: Arc<dyn crate::AuthFiles>) {
+        *self.auth_files.write() = Some(files);
+    }
+
+    pub(crate) fn auth_files(&self) -> Option<Arc<dyn crate::AuthFiles>> {
+        self.auth_files.read().clone()
     }
 
     /// Sets who begins new log files.

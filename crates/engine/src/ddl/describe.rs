@@ -559,6 +559,10 @@ impl Ddl<'_> {
                 };
                 format!("membership of role {} in role {}", name("member")?, name("roleid")?)
             }
+            oids::PG_COLLATION => match self.view.find_collation(a.object)? {
+                Some(c) => format!("collation {}", quote(&c.name)),
+                None => format!("collation {}", a.object),
+            },
             _ => format!("object {} of class {}", a.object, a.class),
         })
     }

@@ -3,7 +3,8 @@
 //! undone if the transaction is.
 
 pub mod alter;
-pub mod column;
+pub mod collation;
+mod column;
 pub mod comment;
 pub mod create_type;
 pub mod describe;

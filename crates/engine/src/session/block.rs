@@ -2,7 +2,7 @@
 //! outside of blocks.
 
 use super::Session;
-use crate::settings::{isolation_value, serializable_unsupported};
+use crate::settings::isolation_value;
 use base::settings::SettingValue;
 use base::{Error, Result, SqlState, bail, err};
 use parser::ast::{IsolationLevel, Stmt, TransactionMode, TransactionStmt};
@@ -48,14 +48,13 @@ pub struct Block {
     queried: bool,
 }
 
-fn isolation_of(level: IsolationLevel) -> Result<Isolation> {
-    Ok(match level {
+fn isolation_of(level: IsolationLevel) -> Isolation {
+    match level {
         IsolationLevel::ReadUncommitted => Isolation::ReadUncommitted,
         IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
         IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
-        // Less than was asked for would be silently wrong.
-        IsolationLevel::Serializable => return Err(serializable_unsupported()),
-    })
+        IsolationLevel::Serializable => Isolation::Serializable,
+    }
 }
 
 fn no_prepared(name: &str) -> Error {
@@ -89,8 +88,21 @@ impl Session {
     }
 
     /// Notes that the transaction has run a query.
-    pub(crate) fn note_query(&mut self) {
+    pub(crate) fn note_query(&mut self) -> Result<()> {
+        if self.block.queried {
+            return Ok(());
+        }
         self.block.queried = true;
+        let Some(txn) = self.core.txn_if_any() else { return Ok(()) };
+        if txn.isolation() != Isolation::Serializable {
+            return Ok(());
+        }
+        let (read_only, deferrable) = {
+            let s = self.core.settings.lock();
+            (s.bool("transaction_read_only"), s.bool("transaction_deferrable"))
+        };
+        txn.set_read_only(read_only);
+        if deferrable { txn.wait_for_safe_snapshot() } else { Ok(()) }
     }
 
     /// A transaction that is read-only stays so once it has read something, and in savepoints.
@@ -165,6 +177,9 @@ impl Session {
             s.set_internal("transaction_deferrable", flag(modes.deferrable), true);
         }
         drop(s);
+        if settings.transaction_timeout.is_some() {
+            self.interrupts().set_transaction_timeout(settings.transaction_timeout);
+        }
         let now = os::clock::now_micros();
         self.place.update(|info| info.xact_start = now);
         Ok(())
@@ -242,7 +257,8 @@ impl Session {
             return Err(e);
         }
         self.drop_portals();
-        if let Err(e) = self.fire_deferred().and_then(|()| self.on_commit_actions()) {
+        let last = self.fire_deferred().and_then(|()| self.on_commit_actions());
+        if let Err(e) = last.and_then(|()| txn.prepare_serializable()) {
             let _ = self.rollback_all();
             return Err(e);
         }
@@ -302,6 +318,10 @@ impl Session {
         self.core.settings.lock().commit_level();
         self.core.users_of_settings();
         self.place.update(|info| info.xact_start = 0);
+        if self.interrupts().has_transaction_deadline() {
+            self.interrupts().set_transaction_timeout(None);
+        }
+        let core = &self.core;
         core.changes.end_transaction(core.state.oid, committed.is_ok());
         match committed {
             Ok(gate) => {
@@ -346,6 +366,9 @@ impl Session {
         drop(settings);
         self.core.users_of_settings();
         self.place.update(|info| info.xact_start = 0);
+        if self.interrupts().has_transaction_deadline() {
+            self.interrupts().set_transaction_timeout(None);
+        }
         self.core.changes.end_transaction(self.core.state.oid, false);
         result.and(files)
     }
@@ -434,7 +457,7 @@ impl Session {
         for mode in modes {
             match mode {
                 TransactionMode::Isolation(level) => {
-                    let isolation = isolation_of(*level)?;
+                    let isolation = isolation_of(*level);
                     if (txn.has_kept_snapshot() || self.block.queried)
                         && isolation != txn.isolation()
                     {

@@ -68,6 +68,8 @@ pub struct SessionCore {
     pub settings: Mutex<SessionSettings>,
     /// Whose lines in the log are the session's.
     pub who: Option<Arc<crate::log::LogWho>>,
+    /// How the client proved who it is, and as whom: `method:name`.
+    pub system_user: Option<String>,
     /// What its statements hold in memory.
     pub memory: Arc<base::memory::Account>,
     /// Files that come and go with the transaction.
@@ -128,6 +130,7 @@ impl SessionCore {
         settings.set_temp_space(database.temp_space(pid));
         Ok(SessionCore {
             who: options.who.clone(),
+            system_user: options.system_user.clone(),
             memory: base::memory::Account::child(&database.memory),
             database: database.clone(),
             state,
@@ -435,6 +438,11 @@ impl Database {
             let expired = role.valid_until.is_some_and(|until| until < now);
             Ok(if expired { None } else { role.password.as_deref().map(str::to_string) })
         })
+    }
+
+    /// Whether a role of this name is a superuser.
+    pub fn is_superuser_named(self: &Arc<Database>, user: &str) -> Result<bool> {
+        self.look_up(|view| Ok(view.role_named(user)?.is_some_and(|r| r.superuser)))
     }
 
     /// Whether a role is a member of another, directly or not.

@@ -303,7 +303,7 @@ impl Session {
         }
         self.ensure_transaction()?;
         if is_query(&stmt.stmt) {
-            self.note_query();
+            self.note_query()?;
             let Some(mut portal) = self.portals.remove(name) else { return Ok(()) };
             let result = self.run_portal(&mut portal, max_rows, sink);
             self.portals.insert(name.to_string(), portal);

@@ -12,6 +12,7 @@ mod cursor;
 mod ddl_storage;
 mod env;
 mod extended;
+mod fastpath;
 mod literals;
 mod lock_table;
 mod logging;
@@ -63,6 +64,10 @@ pub struct SessionOptions {
     pub client_port: Option<i32>,
     /// A process of the server in this database, whatever the names say.
     pub background: Option<base::Oid>,
+    /// How the client proved who it is, and as whom: `method:name`.
+    pub system_user: Option<String>,
+    /// How its connection is encrypted.
+    pub ssl: Option<crate::activity::SslInfo>,
     /// Whose lines in the log are the session's.
     pub who: Option<Arc<crate::log::LogWho>>,
 }
@@ -103,6 +108,7 @@ impl Session {
             background: options.background.is_some(),
             client_addr: options.client_addr.clone(),
             client_port: options.client_port,
+            ssl: options.ssl.clone(),
             backend_start: os::clock::now_micros(),
             state_change: os::clock::now_micros(),
             ..SessionInfo::default()
@@ -160,8 +166,6 @@ impl Session {
         let text = |s: &str| SettingValue::Text(Arc::from(s));
         settings.set_internal("session_authorization", text(&options.user), false);
         settings.set_internal("is_superuser", SettingValue::Bool(superuser), false);
-        settings.set_internal("server_encoding", text("UTF8"), false);
-        settings.set_internal("client_encoding", text("UTF8"), false);
         for (name, value) in &options.settings {
             let actor = Actor { superuser, at_start: true };
             settings.set(name, value, false, actor)?;

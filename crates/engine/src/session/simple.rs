@@ -41,6 +41,7 @@ impl Session {
         let settings = self.core.resolved();
         self.interrupts().begin_statement(settings.statement_timeout);
         self.interrupts().set_lock_timeout_ms(settings.lock_timeout_ms);
+        self.interrupts().set_client_check_ms(settings.client_check_ms);
         self.logs = settings.log.statements;
     }
 
@@ -98,7 +99,7 @@ impl Session {
 
     fn run_simple_portal(&mut self, portal: &mut Portal, sink: &mut dyn Sink) -> Result<()> {
         portal.describe = true;
-        self.note_query();
+        self.note_query()?;
         let tag = self.run_portal(portal, 0, sink)?;
         self.end_statement()?;
         self.tell(sink);
@@ -152,7 +153,7 @@ impl Session {
         self.ensure_transaction()?;
         let tag = match is_query(&stmt.stmt) {
             true => {
-                self.note_query();
+                self.note_query()?;
                 self.run_query_string(stmt, text, sink)?
             }
             false => self.utility(stmt, text, &[], sink)?,

@@ -74,6 +74,13 @@ impl Session {
                  REPEATABLE READ"
             );
         }
+        if txn.isolation() == Isolation::Serializable {
+            bail!(
+                FEATURE_NOT_SUPPORTED,
+                "a serializable transaction cannot import a snapshot from a non-serializable \
+                 transaction"
+            );
+        }
         if !is_name(name) {
             bail!(INVALID_PARAMETER_VALUE, "invalid snapshot identifier: \"{name}\"");
         }

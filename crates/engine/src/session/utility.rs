@@ -67,7 +67,14 @@ impl Session {
             return Ok(tag);
         }
         let tag = match &stmt.stmt {
-            Stmt::Set(s) => self.set_stmt(s)?,
+            Stmt::Set(s) => {
+                let tag = self.set_stmt(s)?;
+                // The next statement begins with these.
+                let settings = self.core.resolved();
+                self.logs = settings.log.statements;
+                self.interrupts().set_client_check_ms(settings.client_check_ms);
+                tag
+            }
             Stmt::Show(s) => {
                 self.show_stmt(&s.name, sink)?;
                 "SHOW"
@@ -406,6 +413,10 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
         Stmt::Define(d) if d.kind == ObjectKind::Type && d.definition.is_none() => {
             ddl.create_shell_type(&d.name)?;
             "CREATE TYPE"
+        }
+        Stmt::Define(d) if d.kind == ObjectKind::Collation => {
+            ddl.create_collation(d)?;
+            "CREATE COLLATION"
         }
         Stmt::CreateDomain(c) => {
             ddl.create_domain(c)?;

@@ -28,21 +28,8 @@ pub fn canonical(def: &SettingDef, text: &str) -> Result<SettingValue> {
             name.truncate(63);
             as_text(name)
         }
-        "default_transaction_isolation" => {
-            let value = def.parse(text)?;
-            match value.as_str() {
-                "serializable" => Err(serializable_unsupported()),
-                _ => Ok(value),
-            }
-        }
         _ => def.parse(text),
     }
-}
-
-/// SERIALIZABLE is not there yet, and REPEATABLE READ would not be what was asked for.
-pub fn serializable_unsupported() -> Error {
-    Error::unsupported("the isolation level SERIALIZABLE")
-        .hint("Use REPEATABLE READ with explicit locks.")
 }
 
 /// The names of a comma-separated list of identifiers, folded and unquoted.

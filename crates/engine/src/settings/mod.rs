@@ -4,7 +4,8 @@
 mod check;
 mod resolved;
 
-pub use check::{canonical, serializable_unsupported, split_list};
+pub use check::{canonical, split_list};
+pub use resolved::timeouts_used;
 pub use resolved::{PlanCacheMode, Resolved, isolation_named, isolation_value};
 
 use base::settings::{self, SettingContext, SettingDef, SettingValue};
@@ -17,6 +18,8 @@ use std::sync::Arc;
 pub enum Source {
     /// Built in.
     Default,
+    /// Found out by the server itself.
+    Override,
     /// Command line or environment.
     CommandLine,
     /// `postgresql.conf`
@@ -40,6 +43,7 @@ impl Source {
     pub fn as_str(self) -> &'static str {
         match self {
             Source::Default => "default",
+            Source::Override => "override",
             Source::CommandLine => "command line",
             Source::File => "configuration file",
             Source::Global => "global",
@@ -52,11 +56,35 @@ impl Source {
     }
 }
 
+/// A line of a configuration file.
+#[derive(Clone, Debug, Default)]
+pub struct FileEntry {
+    /// The file.
+    pub file: Arc<str>,
+    /// The line.
+    pub line: u32,
+    /// The setting.
+    pub name: String,
+    /// Its value there.
+    pub value: String,
+    /// The value counts.
+    pub applied: bool,
+    /// Why it cannot be used.
+    pub error: Option<String>,
+    /// Where the syntax is wrong.
+    pub near: Option<String>,
+}
+
 /// The values a session starts with: those of the server.
 #[derive(Clone, Debug)]
 pub struct Defaults {
     values: Vec<SettingValue>,
     sources: Vec<Source>,
+    /// Which line of which file, for those that come from one.
+    places: Vec<Option<(Arc<str>, u32)>>,
+    /// The files have another value, which counts after a restart.
+    pending: Vec<bool>,
+    entries: Arc<Vec<FileEntry>>,
     /// Settings with a dot in their names.
     custom: HashMap<String, SettingValue>,
 }
@@ -64,11 +92,36 @@ pub struct Defaults {
 impl Default for Defaults {
     fn default() -> Defaults {
         let all = settings::all();
-        Defaults {
+        let mut defaults = Defaults {
             values: all.iter().map(SettingDef::boot_value).collect(),
             sources: vec![Source::Default; all.len()],
+            places: vec![None; all.len()],
+            pending: vec![false; all.len()],
+            entries: Arc::default(),
             custom: HashMap::new(),
+        };
+        // What is not as the list has it for a server that has not been made yet.
+        for (name, value) in [
+            ("server_encoding", "UTF8"),
+            ("client_encoding", "UTF8"),
+            ("data_checksums", "on"),
+            ("timezone_abbreviations", "Default"),
+            ("io_max_concurrency", "64"),
+            ("max_stack_depth", "2048"),
+            ("huge_pages_status", "off"),
+        ] {
+            if let Some(def) = settings::find(name)
+                && let Ok(value) = def.parse(value)
+            {
+                defaults.values[def.index] = value;
+            }
         }
+        for name in ["isolation", "read_only", "deferrable"] {
+            if let Some(def) = settings::find(&format!("transaction_{name}")) {
+                defaults.sources[def.index] = Source::Override;
+            }
+        }
+        defaults
     }
 }
 
@@ -85,6 +138,99 @@ impl Defaults {
         self.values[def.index] = canonical(def, text)?;
         self.sources[def.index] = source;
         Ok(())
+    }
+
+    /// Takes what configuration files say; gives what was wrong with it.
+    pub fn set_from_files(&mut self, mut entries: Vec<FileEntry>) -> Vec<Error> {
+        let mut errors = Vec::new();
+        for i in 0..entries.len() {
+            let e = &entries[i];
+            let place = (e.file.clone(), e.line);
+            let (file, line) = (e.file.clone(), e.line);
+            if let Some(near) = &e.near {
+                errors.push(err!(
+                    CONFIG_FILE_ERROR,
+                    "syntax error in file \"{file}\" line {line}, near \"{near}\""
+                ));
+                continue;
+            }
+            match self.set(&e.name, &e.value, Source::File) {
+                Ok(()) => {
+                    let name = e.name.to_ascii_lowercase();
+                    if let Some(def) = settings::find(&name) {
+                        self.places[def.index] = Some(place);
+                    }
+                    // An earlier line of the same setting does not count any more.
+                    for before in &mut entries[..i] {
+                        if before.name.eq_ignore_ascii_case(&name) {
+                            before.applied = false;
+                        }
+                    }
+                    entries[i].applied = true;
+                }
+                Err(error) => {
+                    entries[i].error = Some(match settings::find(&entries[i].name) {
+                        Some(_) => "setting could not be applied".into(),
+                        None => "unrecognized configuration parameter".into(),
+                    });
+                    let name = &entries[i].name;
+                    errors.push(match settings::find(name) {
+                        Some(_) => error,
+                        None => err!(
+                            CONFIG_FILE_ERROR,
+                            "unrecognized configuration parameter \"{name}\" in file \"{file}\" \
+                             line {line}"
+                        ),
+                    });
+                }
+            }
+        }
+        self.entries = Arc::new(entries);
+        errors
+    }
+
+    /// After the files were read again: what only a restart can change stays as it was in
+    /// `before`. Gives lines for the log.
+    pub fn continue_from(&mut self, before: &Defaults) -> Vec<String> {
+        let mut told = Vec::new();
+        for def in settings::all() {
+            let i = def.index;
+            if self.values[i] == before.values[i] {
+                continue;
+            }
+            let name = def.name;
+            if def.context <= SettingContext::Postmaster {
+                self.values[i] = before.values[i].clone();
+                self.sources[i] = before.sources[i];
+                self.pending[i] = true;
+                told.push(format!(
+                    "parameter \"{name}\" cannot be changed without restarting the server"
+                ));
+            } else if self.sources[i] == Source::File {
+                let value = def.show(&self.values[i]);
+                told.push(format!("parameter \"{name}\" changed to \"{value}\""));
+            } else {
+                told.push(format!(
+                    "parameter \"{name}\" removed from configuration file, reset to default"
+                ));
+            }
+        }
+        told
+    }
+
+    /// The lines of the configuration files.
+    pub fn entries(&self) -> &[FileEntry] {
+        &self.entries
+    }
+
+    /// The file and line that a value comes from.
+    pub fn place(&self, index: usize) -> Option<&(Arc<str>, u32)> {
+        self.places[index].as_ref().filter(|_| self.sources[index] == Source::File)
+    }
+
+    /// True if the value in the files counts after a restart only.
+    pub fn is_pending(&self, index: usize) -> bool {
+        self.pending[index]
     }
 
     /// Sets a value the server itself knows, such as `server_encoding`.
@@ -259,6 +405,11 @@ impl SessionSettings {
             Key::Known(i) => settings::all()[*i].show(value),
             Key::Custom(_) => value.as_str().to_string(),
         })
+    }
+
+    /// The server's values, under the session's own.
+    pub fn defaults(&self) -> &Arc<Defaults> {
+        &self.defaults
     }
 
     /// Where the value in force comes from.

@@ -5,6 +5,7 @@ use base::settings::SettingValue;
 use executor::ExecSettings;
 use planner::PlannerSettings;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use txn::Isolation;
 use types::datetime::TimeZone;
@@ -63,8 +64,20 @@ pub struct Resolved {
     pub idle_session_timeout_ms: u64,
     /// `idle_in_transaction_session_timeout` in milliseconds; 0 is none.
     pub idle_in_transaction_timeout_ms: u64,
+    /// `transaction_timeout`, if there is one.
+    pub transaction_timeout: Option<Duration>,
+    /// `client_connection_check_interval` in milliseconds; 0 is never.
+    pub client_check_ms: u32,
     /// What is logged.
     pub log: crate::session::LogSettings,
+}
+
+/// Some session has had a limit on how long it may be idle, or on its transactions.
+static TIMEOUTS_USED: AtomicBool = AtomicBool::new(false);
+
+/// True if idle sessions have to be looked at often.
+pub fn timeouts_used() -> bool {
+    TIMEOUTS_USED.load(Ordering::Relaxed)
 }
 
 impl Resolved {
@@ -94,12 +107,22 @@ impl Resolved {
             default_modes: modes(s, "default_transaction_"),
             modes: modes(s, "transaction_"),
             synchronous: s.str("synchronous_commit") != "off",
+            transaction_timeout: Some(s.i64("transaction_timeout"))
+                .filter(|t| *t > 0)
+                .map(|t| Duration::from_millis(t as u64)),
+            client_check_ms: s.i64("client_connection_check_interval").max(0) as u32,
             statement_timeout: (timeout > 0).then(|| Duration::from_millis(timeout as u64)),
             lock_timeout_ms: s.i64("lock_timeout").max(0) as u32,
             idle_session_timeout_ms: s.i64("idle_session_timeout").max(0) as u64,
             idle_in_transaction_timeout_ms: s.i64("idle_in_transaction_session_timeout").max(0)
                 as u64,
         };
+        if new.idle_session_timeout_ms > 0
+            || new.idle_in_transaction_timeout_ms > 0
+            || new.transaction_timeout.is_some()
+        {
+            TIMEOUTS_USED.store(true, Ordering::Relaxed);
+        }
         if let Some(old) = before
             && old.planner == new.planner
             && old.search_path == new.search_path

@@ -2,6 +2,7 @@
 
 use super::SysSession;
 use super::args::{Args, opt_text};
+use crate::settings::Source;
 use base::settings::{self, SettingDef, SettingType};
 use base::{Result, bail};
 use types::Datum;
@@ -38,14 +39,34 @@ fn set(s: &dyn SysSession, args: &Args) -> Result<Datum> {
 /// The rows of `pg_settings`.
 pub(super) fn all(s: &dyn SysSession) -> Vec<Vec<Datum>> {
     let current = s.settings();
-    settings::all().iter().filter(|d| !d.hidden).map(|d| row(&current, d)).collect()
+    // Where files are is for those who may see all settings.
+    let view = s.view();
+    let user = view.context().user;
+    let told = view.role(user).is_ok_and(|r| r.superuser);
+    settings::all().iter().filter(|d| !d.hidden).map(|d| row(&current, d, told)).collect()
 }
 
-fn row(current: &crate::settings::SessionSettings, d: &SettingDef) -> Vec<Datum> {
+/// The value RESET goes back to; permissions are numbers here.
+fn reset_text(d: &SettingDef, value: &settings::SettingValue) -> Datum {
+    let text = d.show_plain(value);
+    match d.name {
+        "data_directory_mode" | "log_file_mode" | "unix_socket_permissions" => {
+            match i64::from_str_radix(&text, 8) {
+                Ok(n) => Datum::string(n.to_string()),
+                Err(_) => Datum::string(text),
+            }
+        }
+        _ => Datum::string(text),
+    }
+}
+
+fn row(current: &crate::settings::SessionSettings, d: &SettingDef, told: bool) -> Vec<Datum> {
     let text = |t: &str| if t.is_empty() { Datum::Null } else { Datum::text(t) };
     let raw = |v: &settings::SettingValue| Datum::string(d.show_plain(v));
     let unit = d.unit.name();
     let number = matches!(d.kind, SettingType::Integer | SettingType::Real);
+    let from_file = current.source(d) == Source::File;
+    let place = current.defaults().place(d.index).filter(|_| from_file && told);
     let words: Vec<String> = d.enum_values.iter().map(|w| w.to_string()).collect();
     let (short, extra) = match d.description.split_once('\u{1f}') {
         Some((short, extra)) => (short, extra),
@@ -53,7 +74,11 @@ fn row(current: &crate::settings::SessionSettings, d: &SettingDef) -> Vec<Datum>
     };
     vec![
         Datum::text(d.name),
-        current.get(d.name).map_or(Datum::Null, raw),
+        current.get(d.name).map_or(Datum::Null, |v| match d.name {
+            // Shown by what it means.
+            "archive_command" if v.as_str().is_empty() => Datum::text("(disabled)"),
+            _ => raw(v),
+        }),
         text(unit),
         Datum::text(d.category),
         text(short),
@@ -69,9 +94,9 @@ fn row(current: &crate::settings::SessionSettings, d: &SettingDef) -> Vec<Datum>
             Datum::Null
         },
         d.boot.map_or(Datum::Null, Datum::text),
-        raw(current.reset_value(d)),
-        Datum::Null,
-        Datum::Null,
-        Datum::Bool(false),
+        reset_text(d, current.reset_value(d)),
+        place.map_or(Datum::Null, |p| Datum::text(&p.0)),
+        place.map_or(Datum::Null, |p| Datum::I32(p.1 as i32)),
+        Datum::Bool(current.defaults().is_pending(d.index)),
     ]
 }

@@ -37,9 +37,6 @@ pub(super) fn rows(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
         ]]),
         "pg_prepared_xact"
         | "pg_listening_channels"
-        | "pg_show_all_file_settings"
-        | "pg_hba_file_rules"
-        | "pg_ident_file_mappings"
         | "pg_stat_get_wal_senders"
         | "pg_stat_get_wal_receiver"
         | "pg_stat_get_subscription"
@@ -139,6 +136,16 @@ fn activity(s: &dyn SysSession, args: &Args) -> Rows {
     rows
 }
 
+fn client_certificate(i: &SessionInfo, get: fn(&(String, String, String)) -> Datum) -> Datum {
+    i.ssl.as_ref().and_then(|s| s.client.as_ref()).map_or(Datum::Null, get)
+}
+
+fn numeric(digits: &str) -> Datum {
+    use functions::FnEnv;
+    let env = functions::StaticEnv::new(0);
+    types::io::input(Oid(1700), digits, -1, &env.io()).unwrap_or(Datum::Null)
+}
+
 /// What a session waits for: its client between statements.
 fn wait_event(i: &SessionInfo) -> WaitEvent {
     match i.state {
@@ -198,7 +205,14 @@ fn activity_value(i: &SessionInfo, column: &str) -> Datum {
             true => text("autovacuum worker"),
             false => text("client backend"),
         },
-        "ssl" | "gss_auth" | "gss_enc" | "gss_delegation" => Datum::Bool(false),
+        "ssl" => Datum::Bool(i.ssl.is_some()),
+        "sslversion" => i.ssl.as_ref().map_or(Datum::Null, |s| text(&s.version)),
+        "sslcipher" => i.ssl.as_ref().map_or(Datum::Null, |s| text(&s.cipher)),
+        "sslbits" => i.ssl.as_ref().map_or(Datum::Null, |s| Datum::I32(s.bits)),
+        "ssl_client_dn" => client_certificate(i, |c| text(&c.0)),
+        "ssl_client_serial" => client_certificate(i, |c| numeric(&c.1)),
+        "ssl_issuer_dn" => client_certificate(i, |c| text(&c.2)),
+        "gss_auth" | "gss_enc" | "gss_delegation" => Datum::Bool(false),
         "wait_event_type" => wait_event(i).class().map_or(Datum::Null, text),
         "wait_event" => wait_event(i).name().map_or(Datum::Null, text),
         "backend_xid" => i.xid.map_or(Datum::Null, |x| Datum::U32(x as u32)),

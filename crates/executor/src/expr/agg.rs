@@ -238,8 +238,10 @@ impl AggCall {
 impl Ordered {
     fn compile(c: &mut ExprCompiler, a: &Aggref, map: &VarMap) -> Result<Ordered> {
         let mut columns = Vec::new();
+        let mut collations = Vec::new();
         for t in a.args.iter().filter(|t| !t.junk).chain(a.args.iter().filter(|t| t.junk)) {
             columns.push((t.sort_group_ref, c.expr(&t.expr, map)?));
+            collations.push(t.expr.collation());
         }
         let place = |target_ref: u32| -> Result<usize> {
             columns
@@ -253,7 +255,7 @@ impl Ordered {
         let mut distinct = Vec::new();
         for clause in &a.distinct {
             let at = place(clause.target_ref)?;
-            distinct.push((at, Equality::of_operator(c, clause.eq_op, a.input_collation)?));
+            distinct.push((at, Equality::of_operator(c, clause.eq_op, collations[at - 1])?));
         }
         for clause in a.order.iter().chain(&a.distinct) {
             let at = place(clause.target_ref)?;
@@ -263,7 +265,7 @@ impl Ordered {
             let op = clause.sort_op.ok_or_else(|| {
                 err!(UNDEFINED_FUNCTION, "could not identify an ordering operator")
             })?;
-            let mut order = Ordering_::of_operator(c, op, columns[at - 1].1.collation_hint(a))?;
+            let mut order = Ordering_::of_operator(c, op, collations[at - 1])?;
             order.nulls_first = clause.nulls_first;
             keys.push((at, order));
         }
@@ -380,14 +382,6 @@ impl Ordered {
         }
         batch.sel = Some(kept);
         Ok(())
-    }
-}
-
-impl Prog {
-    /// The collation to sort an aggregate's input by.
-    fn collation_hint(&self, a: &Aggref) -> base::Oid {
-        let own = a.args.iter().find(|t| t.expr.ty() == self.ty).map(|t| t.expr.collation());
-        own.unwrap_or(a.input_collation)
     }
 }
 

@@ -150,7 +150,10 @@ impl<'a> ExprCompiler<'a> {
         arg_types: Vec<Oid>,
         ret_type: Oid,
     ) -> Result<Callee> {
-        let entry = functions::lookup(func);
+        let mut entry = functions::lookup(func);
+        if !super::compare::collation_is_c(self.catalog, collation)? || is_cased(collation) {
+            entry = functions::lookup_collated(func).or(entry);
+        }
         let strict = match entry {
             Some(e) => e.strict,
             None => self.catalog.proc(func)?.strict,
@@ -458,6 +461,11 @@ impl<'a> ExprCompiler<'a> {
         })?;
         Ordering_::of_family(self, class.family, [class.input_type, class.input_type], collation)
     }
+}
+
+/// Collations that order by bytes but have cases beyond ASCII's.
+fn is_cased(collation: Oid) -> bool {
+    !matches!(collation.0, 0 | 100 | 950 | 951)
 }
 
 /// Flags of a node over these operands.

@@ -99,7 +99,8 @@ impl Source {
                 let keys = keys.eval(run)?;
                 count_search(run, *id);
                 let storage = run.cx.storage()?;
-                let options = ScanOptions::default();
+                let serial = run.snapshot.serial().cloned();
+                let options = ScanOptions { serial, ..ScanOptions::default() };
                 let mut scan: Box<dyn Scan> =
                     index.am().begin_scan(storage, index, keys, options)?;
                 let mut out = Vec::new();

@@ -12,7 +12,7 @@ use crate::expr::compile::{SpaceColumns, VarSpace};
 use crate::expr::{Prog, Qual, RowInput, VarMap};
 use crate::output::{Output, Pump};
 use crate::run::Run;
-use access::heap::{Found, HeapRel, Offsets, Viewer, vm};
+use access::heap::{Found, HeapRel, Offsets, Sight, Viewer, vm};
 use access::index::{AllVisible, Direction, IndexRel, IndexScan as Scan, ScanOptions};
 use base::{BlockNo, Error, Result, Tid};
 use ir::{Expr, Plan};
@@ -133,9 +133,12 @@ impl IndexOnlyNode {
                 let all_visible: AllVisible = Arc::new(move |block: BlockNo| {
                     heap.visibility(block).is_ok_and(|bits| bits & vm::ALL_VISIBLE != 0)
                 });
+                let serial = run.snapshot.serial().cloned();
                 let options = ScanOptions {
                     want_values: self.spec.wants_values,
-                    all_visible: Some(all_visible),
+                    // What a serializable transaction reads must be looked at in the table.
+                    all_visible: serial.is_none().then_some(all_visible),
+                    serial,
                 };
                 let storage = run.cx.storage()?;
                 *none = Some(index.am().begin_scan(storage, index, keys, options)?);
@@ -221,7 +224,8 @@ struct VisitedPage {
 
 impl VisitedPage {
     fn sees(&mut self, heap: &HeapRel, tid: Tid, viewer: &Viewer<'_>) -> Result<Found> {
-        if self.block != Some(tid.block) {
+        let noted = matches!(viewer.sight(), Sight::Mvcc(s) if s.serial().is_some());
+        if noted || self.block != Some(tid.block) {
             // One row of a page is looked at by itself; who asks for a second will for more.
             (self.block, self.seen) = (Some(tid.block), None);
             return heap.exists(tid, viewer);

@@ -116,7 +116,8 @@ impl IndexScanNode {
             none => {
                 let index = &self.spec.index;
                 let storage = run.cx.storage()?;
-                let options = ScanOptions::default();
+                let serial = run.snapshot.serial().cloned();
+                let options = ScanOptions { serial, ..ScanOptions::default() };
                 *none = Some(index.am().begin_scan(storage, index, keys, options)?);
             }
         }

@@ -2,8 +2,10 @@
 
 use super::state::{State, TypedState};
 use crate::call::FnCtx;
+use crate::collation::Collator;
 use base::Result;
 use std::cmp::Ordering;
+use std::sync::Arc;
 use types::compare::compare_f64;
 use types::{Blob, Datum};
 
@@ -125,6 +127,43 @@ impl State for BestBytes {
     }
     fn memory(&self) -> usize {
         self.best.as_ref().map_or(0, Blob::heap_size)
+    }
+}
+
+/// The least or greatest text of a collation.
+#[derive(Clone)]
+pub(super) struct BestText {
+    best: Datum,
+    want: Ordering,
+    collator: Arc<Collator>,
+}
+
+impl BestText {
+    pub(super) fn new(want: Ordering, collator: Arc<Collator>) -> BestText {
+        BestText { best: Datum::Null, want, collator }
+    }
+}
+
+impl State for BestText {
+    fn step(&mut self, _: &mut FnCtx, args: &[Datum]) -> Result<()> {
+        if args[0].is_null() {
+            return Ok(());
+        }
+        let better = self.best.is_null()
+            || self.collator.compare(args[0].as_str(), self.best.as_str()) == self.want;
+        if better {
+            self.best = args[0].clone();
+        }
+        Ok(())
+    }
+    fn finish(&self, _: &mut FnCtx) -> Result<Datum> {
+        Ok(self.best.clone())
+    }
+    fn save(&self) -> Vec<Datum> {
+        vec![self.best.clone()]
+    }
+    fn merge(&mut self, cx: &mut FnCtx, saved: &[Datum]) -> Result<()> {
+        self.step(cx, saved)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which aggregate has which state.
 
 use super::collect::{Arrays, Common, Joined, JsonText, JsonbTree, Union, Values};
-use super::extreme::{Best, BestBytes, BestOf, Fold};
+use super::extreme::{Best, BestBytes, BestOf, BestText, Fold};
 use super::ordered::{Ordered, Rows};
 use super::state::{Count, MadeOf, State, Typed, TypedBytes};
 use super::statistics::{ExactMoments, FloatMoments, Moment, Pairs, Regression};
@@ -42,6 +42,17 @@ where
     T: super::extreme::Extreme + for<'a> crate::kernel::ArgType<'a>,
 {
     Ok(Box::new(Typed::<T, Best<T>>::new(Best::new(want))))
+}
+
+/// Text by the call's collation.
+fn best_text(call: &crate::CallInfo, want: Ordering) -> Made {
+    match call.collation.0 {
+        0 | 100 | 950 | 951 => best_bytes(want, |a, b| a.cmp(b)),
+        _ => {
+            let collator = crate::collation::collator(call.collation)?;
+            Ok(Box::new(MadeOf::new(BestText::new(want, collator), true)))
+        }
+    }
 }
 
 fn best_bytes(want: Ordering, order: fn(&[u8], &[u8]) -> Ordering) -> Made {
@@ -168,8 +179,10 @@ fn extremes(oid: u32) -> Option<AggFactory> {
         2134 => |_| best::<u32>(Less),
         2135 => |_| best::<f32>(Less),
         2136 => |_| best::<f64>(Less),
-        2129 | 6395 => |_| best_bytes(Greater, |a, b| a.cmp(b)),
-        2145 | 6396 => |_| best_bytes(Less, |a, b| a.cmp(b)),
+        2129 => |call| best_text(call, Greater),
+        2145 => |call| best_text(call, Less),
+        6395 => |_| best_bytes(Greater, |a, b| a.cmp(b)),
+        6396 => |_| best_bytes(Less, |a, b| a.cmp(b)),
         2130 => |_| best_bytes(Greater, numeric::compare),
         2146 => |_| best_bytes(Less, numeric::compare),
         2244 => |_| best_bytes(Greater, compare::compare_bpchar),

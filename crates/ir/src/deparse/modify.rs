@@ -50,7 +50,7 @@ impl<'a> Printer<'a> {
                 && query.jointree.items.contains(&FromItem::Table(*i as u32 + 1))
         });
         match sources.next().map(|(_, r)| &r.kind) {
-            Some(RteKind::Subquery { query: select, .. }) => self.nested_query(select, true),
+            Some(RteKind::Subquery { query: select, .. }) => self.nested_query(select, false),
             Some(RteKind::Values { lists, .. }) => self.values(lists),
             _ if query.target_list.is_empty() => self.put("DEFAULT VALUES"),
             _ => {

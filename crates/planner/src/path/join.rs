@@ -267,7 +267,9 @@ impl Root<'_> {
             } else {
                 continue;
             };
-            if let Expr::Var(v) = super::index::strip(side) {
+            if let Expr::Var(v) = super::index::strip(side)
+                && self.keeps_apart(&r.clause, v.collation)?
+            {
                 columns.push(v.attno);
             }
         }
@@ -278,6 +280,7 @@ impl Root<'_> {
                 for (a, b) in [(l, e), (e, l)] {
                     if let Expr::Var(v) = super::index::strip(a)
                         && self.relids_of(b).is_empty()
+                        && self.keeps_apart(&r.clause, v.collation)?
                     {
                         columns.push(v.attno);
                     }
@@ -298,6 +301,17 @@ impl Root<'_> {
                     .iter()
                     .all(|c| *c != 0 && columns.contains(c))
         }))
+    }
+
+    /// Whether what this equality takes for equal is equal by the column's collation too: a
+    /// collation for which other bytes are equal says nothing of another one's uniqueness.
+    fn keeps_apart(&self, clause: &Expr, column: base::Oid) -> Result<bool> {
+        let Expr::Op(o) = clause else { return Ok(true) };
+        let used = o.input_collation;
+        if used == column || !used.is_valid() {
+            return Ok(true);
+        }
+        Ok(self.env.catalog.find_collation(used)?.is_none_or(|c| c.is_deterministic))
     }
 
     fn join_path(

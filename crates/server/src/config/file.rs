@@ -1,7 +1,9 @@
 //! Configuration files: lines, and `name = value` with includes.
 
 use base::{Result, err};
+use engine::settings::FileEntry;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Deepest nesting of includes.
 const DEEPEST: u32 = 10;
@@ -17,31 +19,14 @@ fn read(path: &Path) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Lines with their numbers; a backslash at the end joins a line with the next.
-pub fn file_lines(path: &Path) -> Result<Vec<(usize, String)>> {
-    let text = read(path)?;
-    let mut out: Vec<(usize, String)> = Vec::new();
-    let mut joined = false;
-    for (i, line) in text.lines().enumerate() {
-        let more = line.ends_with('\\');
-        let part = line.strip_suffix('\\').unwrap_or(line);
-        match out.last_mut() {
-            Some(last) if joined => last.1.push_str(part),
-            _ => out.push((i + 1, part.to_string())),
-        }
-        joined = more;
-    }
-    Ok(out)
-}
-
-/// Names and values in a file and those it includes, in order.
-pub fn read_settings(path: &Path) -> Result<Vec<(String, String)>> {
+/// What the files say, in order; a line that cannot be used has an error.
+pub fn read_settings(path: &Path) -> Result<Vec<FileEntry>> {
     let mut out = Vec::new();
     collect(path, 0, &mut out)?;
     Ok(out)
 }
 
-fn collect(path: &Path, depth: u32, out: &mut Vec<(String, String)>) -> Result<()> {
+fn collect(path: &Path, depth: u32, out: &mut Vec<FileEntry>) -> Result<()> {
     if depth > DEEPEST {
         return Err(err!(
             CONFIG_FILE_ERROR,
@@ -49,17 +34,19 @@ fn collect(path: &Path, depth: u32, out: &mut Vec<(String, String)>) -> Result<(
             path.display()
         ));
     }
+    let file: Arc<str> = path.display().to_string().into();
     for (i, line) in read(path)?.lines().enumerate() {
-        let parsed = setting(line).map_err(|()| {
-            err!(
-                CONFIG_FILE_ERROR,
-                "syntax error in file \"{}\" line {}, near \"{}\"",
-                path.display(),
-                i + 1,
-                line.trim()
-            )
-        })?;
-        let Some((name, value)) = parsed else { continue };
+        let mut entry = FileEntry { file: file.clone(), line: i as u32 + 1, ..Default::default() };
+        let (name, value) = match setting(line) {
+            Ok(None) => continue,
+            Ok(Some(pair)) => pair,
+            Err(()) => {
+                entry.error = Some("syntax error".into());
+                entry.near = Some(line.trim().to_string());
+                out.push(entry);
+                continue;
+            }
+        };
         let target = || -> PathBuf { path.parent().unwrap_or(Path::new("")).join(&value) };
         match name.as_str() {
             "include" => collect(&target(), depth + 1, out)?,
@@ -73,7 +60,10 @@ fn collect(path: &Path, depth: u32, out: &mut Vec<(String, String)>) -> Result<(
                     collect(&target().join(n), depth + 1, out)?;
                 }
             }
-            _ => out.push((name, value)),
+            _ => {
+                (entry.name, entry.value) = (name, value);
+                out.push(entry);
+            }
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 mod file;
 
-pub use file::{file_lines, read_settings};
+pub use file::read_settings;
 
 use base::{Result, err};
 use engine::settings::{Defaults, Source};
@@ -122,25 +122,64 @@ pub fn split_options(text: &str) -> Result<Vec<(String, String)>> {
 
 /// The server's settings: built-in values, then the files, then the command line.
 pub fn load(data: &Path, command_line: &[(String, String)]) -> Result<Defaults> {
-    let mut defaults = Defaults::default();
-    let file = command_line.iter().rev().find(|(n, _)| n == "config_file");
-    let path = file.map_or_else(|| data.join("postgresql.conf"), |(_, v)| PathBuf::from(v));
-    for (name, value) in read_settings(&path)? {
-        defaults
-            .set(&name, &value, Source::File)
-            .map_err(|e| e.context(format!("configuration file \"{}\"", path.display())))?;
+    let (defaults, errors) = load_all(data, command_line)?;
+    match errors.into_iter().next() {
+        Some(e) => Err(e),
+        None => Ok(defaults),
     }
+}
+
+/// The same as far as it goes, and what was wrong.
+pub fn load_all(
+    data: &Path,
+    command_line: &[(String, String)],
+) -> Result<(Defaults, Vec<base::Error>)> {
+    let mut defaults = Defaults::default();
+    let given = |name: &str| command_line.iter().rev().find(|(n, _)| n == name).map(|(_, v)| v);
+    let path = given("config_file").map_or_else(|| data.join("postgresql.conf"), PathBuf::from);
+    let mut entries = read_settings(&path)?;
     let auto = data.join("postgresql.auto.conf");
     if auto.exists() {
-        for (name, value) in read_settings(&auto)? {
-            defaults.set(&name, &value, Source::File)?;
+        entries.extend(read_settings(&auto)?);
+    }
+    let errors = defaults.set_from_files(entries);
+    for (name, path) in [
+        ("config_file", path.clone()),
+        ("data_directory", data.to_path_buf()),
+        ("hba_file", data.join("pg_hba.conf")),
+        ("ident_file", data.join("pg_ident.conf")),
+    ] {
+        if defaults.show(name).is_empty() {
+            defaults.set(name, &path.display().to_string(), Source::Override)?;
         }
     }
     for (name, value) in command_line {
         defaults.set(name, value, Source::CommandLine)?;
     }
     set_buffers(&mut defaults)?;
-    Ok(defaults)
+    set_dependent(&mut defaults)?;
+    Ok((defaults, errors))
+}
+
+/// Sizes that follow from that of the page cache, unless they are set.
+fn set_dependent(defaults: &mut Defaults) -> Result<()> {
+    let buffers = defaults.get("shared_buffers").map_or(0, |v| v.as_i64());
+    let share = (buffers / 512).clamp(16, 1024) / 16 * 16;
+    let megabytes = (buffers >> 7) + (buffers >> 7) / 20 + 8;
+    for (name, unset, value) in [
+        ("commit_timestamp_buffers", 0, share),
+        ("subtransaction_buffers", 0, share),
+        ("transaction_buffers", 0, share),
+        ("wal_buffers", -1, (buffers / 32).clamp(8, 2048)),
+    ] {
+        if defaults.get(name).is_some_and(|v| v.as_i64() == unset) {
+            defaults.set(name, &value.to_string(), Source::Default)?;
+        }
+    }
+    let number = |n: i64| base::settings::SettingValue::Integer(n);
+    defaults.set_internal("shared_memory_size", number(megabytes));
+    defaults.set_internal("shared_memory_size_in_huge_pages", number((megabytes + 1) / 2));
+    Ok(())
 }
 
 /// Pages are cached here and nowhere else, so that a quarter of the memory is the least that

@@ -1,7 +1,8 @@
 //! Proving who one is: password exchanges by `pg_hba.conf`.
 
 use super::{Conn, Phase, Socket};
-use crate::hba::Method;
+use crate::hba::{ClientCert, Method};
+use crate::tls::Subject;
 use base::{Result, Severity, err};
 use pgwire::backend::{self, Authentication};
 use pgwire::startup::Parameters;
@@ -44,6 +45,10 @@ impl Exchange {
                 conn.authenticated(parameters)?;
                 return Ok(None);
             }
+            Method::Cert => {
+                conn.authenticated(parameters)?;
+                return Ok(None);
+            }
             Method::Reject => return Err(failed(&conn.user)),
             Method::Password => {
                 backend::authentication(out, Authentication::CleartextPassword);
@@ -62,8 +67,14 @@ impl Exchange {
                     let mut random = [0; 18];
                     os::random::fill(&mut random);
                     let mock = conn.shared.mock_secret(&conn.user);
-                    let server = scram::Server::new(secret.as_deref(), &random, &mock);
-                    backend::authentication(out, Authentication::Sasl(&[scram::MECHANISM]));
+                    let mut server = scram::Server::new(secret.as_deref(), &random, &mock);
+                    let mut offered = vec![scram::MECHANISM];
+                    if conn.wire.tls().is_some() {
+                        server.bind_to(conn.end_point.clone());
+                        offered.insert(0, scram::MECHANISM_PLUS);
+                    }
+                    let out = &mut conn.wire.out;
+                    backend::authentication(out, Authentication::Sasl(&offered));
                     Step::Sasl(server)
                 }
             }
@@ -72,21 +83,118 @@ impl Exchange {
     }
 }
 
-/// The user at the other end of the socket must have the role's name.
-fn peer(conn: &Conn) -> Result<()> {
+/// The user at the other end of the socket must be mapped to the role.
+fn peer(conn: &mut Conn) -> Result<()> {
     let Socket::Unix(socket) = conn.wire.socket() else {
         return Err(failed(&conn.user));
     };
     let name = os::process::peer_user(socket.as_raw_fd()).and_then(os::process::name_of_user);
-    if name.as_deref() == Some(conn.user.as_str()) {
-        return Ok(());
+    let name = name.unwrap_or_default();
+    conn.system_user = Some(format!("peer:{name}"));
+    conn.must_map(&name, "Peer")
+}
+
+/// A cipher's name as OpenSSL has it.
+fn cipher_name(name: &str) -> String {
+    if let Some(rest) = name.strip_prefix("TLS13_") {
+        return format!("TLS_{rest}");
     }
-    Err(err!(
-        INVALID_AUTHORIZATION_SPECIFICATION,
-        "Peer authentication failed for user \"{}\"",
-        conn.user
-    )
-    .severity(Severity::Fatal))
+    let short = name.replacen("TLS_", "", 1).replacen("_WITH_", "-", 1);
+    let short = short.replace("AES_", "AES").replace("POLY1305_SHA256", "POLY1305");
+    short.replace('_', "-")
+}
+
+impl Conn {
+    /// Fails unless the client's name outside may be the role.
+    fn must_map(&self, outside: &str, method: &str) -> Result<()> {
+        let map = self.rule.as_ref().and_then(|r| r.map.as_deref());
+        let member = |role: &str| self.shared.backend.is_member(&self.user, role);
+        if self.shared.ident().allows(map, outside, &self.user, &member) {
+            return Ok(());
+        }
+        let user = &self.user;
+        self.log_line(&match map {
+            Some(map) => {
+                format!("no match in usermap \"{map}\" for user \"{user}\" authenticated as \"{outside}\"")
+            }
+            None => format!(
+                "provided user name ({user}) and authenticated user name ({outside}) do not match"
+            ),
+        });
+        Err(err!(
+            INVALID_AUTHORIZATION_SPECIFICATION,
+            "{method} authentication failed for user \"{user}\""
+        )
+        .severity(Severity::Fatal))
+    }
+
+    fn subject(&self) -> Option<Subject> {
+        let certificates = self.wire.tls()?.peer_certificates()?;
+        Subject::of(certificates.first()?)
+    }
+
+    /// `clientcert` and the method `cert`.
+    pub(super) fn check_certificate(&mut self) -> Result<()> {
+        let Some(rule) = self.rule.clone() else { return Ok(()) };
+        if rule.client_cert == ClientCert::No {
+            return Ok(());
+        }
+        let Some(subject) = self.subject() else {
+            return Err(err!(
+                INVALID_AUTHORIZATION_SPECIFICATION,
+                "connection requires a valid client certificate"
+            )
+            .severity(Severity::Fatal));
+        };
+        if rule.client_cert == ClientCert::VerifyCa {
+            return Ok(());
+        }
+        let name = if rule.by_dn { &subject.rfc2253 } else { &subject.common_name };
+        if name.is_empty() {
+            return Err(failed(&self.user));
+        }
+        if rule.method == Method::Cert {
+            self.system_user = Some(format!("cert:{}", subject.rfc2253));
+        }
+        self.must_map(name, "certificate")
+    }
+
+    /// How the connection is encrypted.
+    pub(super) fn ssl_info(&self) -> Option<engine::SslInfo> {
+        let tls = self.wire.tls()?;
+        let version = match tls.protocol_version() {
+            Some(rustls::ProtocolVersion::TLSv1_2) => "TLSv1.2",
+            _ => "TLSv1.3",
+        };
+        let suite = tls.negotiated_cipher_suite()?.suite();
+        let name = suite.as_str().unwrap_or_default();
+        let bits = if name.contains("128_") { 128 } else { 256 };
+        let client = self.subject().map(|s| (s.slashed, s.serial, s.issuer));
+        let cipher = cipher_name(name);
+        Some(engine::SslInfo { version: version.into(), cipher, bits, client })
+    }
+
+    /// `log_connections = authentication`
+    pub(super) fn log_authentication(&mut self) {
+        let Some(rule) = &self.rule else { return };
+        let method = rule.method;
+        if matches!(method, Method::Password | Method::Md5 | Method::Scram) {
+            self.system_user = Some(format!("{}:{}", method.as_str(), self.user));
+        }
+        if !self.shared.log.connections().authentication {
+            return;
+        }
+        let who = match &self.system_user {
+            Some(name) => {
+                let (_, identity) = name.split_once(':').unwrap_or_default();
+                format!("identity=\"{identity}\"")
+            }
+            None => format!("user=\"{}\"", self.user),
+        };
+        let text =
+            format!("connection authenticated: {who} method={} ({})", method.as_str(), rule.place);
+        self.log_line(&text);
+    }
 }
 
 impl Conn {
@@ -130,7 +238,7 @@ impl Conn {
             }
             Step::Sasl(mut server) => {
                 let (mechanism, data) = frontend::sasl_initial(body)?;
-                if mechanism != scram::MECHANISM {
+                if !server.choose(mechanism) {
                     return Err(err!(
                         PROTOCOL_VIOLATION,
                         "client selected an invalid SASL authentication mechanism"
@@ -158,5 +266,22 @@ fn fits(secret: &str, password: &str, user: &str) -> bool {
     match scram::Secret::parse(secret) {
         Some(s) => s.matches(password),
         None => md5::is_secret(secret) && md5::secret(user, password) == secret,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cipher_name;
+
+    #[test]
+    fn names_of_ciphers() {
+        let all = [
+            ("TLS13_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384"),
+            ("TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "ECDHE-RSA-AES256-GCM-SHA384"),
+            ("TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"),
+        ];
+        for (name, openssl) in all {
+            assert_eq!(cipher_name(name), openssl);
+        }
     }
 }

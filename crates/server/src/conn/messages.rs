@@ -8,6 +8,7 @@ use pgwire::backend;
 use pgwire::frontend::{self, Bind, Message, Target};
 use smallvec::SmallVec;
 use std::cell::RefCell;
+use std::os::fd::AsRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
@@ -25,6 +26,7 @@ impl Conn {
         bytes.clear();
         bytes.extend_from_slice(&self.wire.pending()[..len]);
         self.wire.consume(len);
+        let watched = self.watch_client();
         // A bug in a statement ends its session; one in storage has ended the server already, see
         // `panic_hook` in postmaster.rs.
         let dispatched = catch_unwind(AssertUnwindSafe(|| self.dispatch(&bytes)));
@@ -32,10 +34,24 @@ impl Conn {
             let e = Error::internal("terminating connection because of an internal error");
             Err(e.severity(Severity::Fatal))
         });
+        if watched {
+            self.shared.clients.forget(self.wire.socket().as_raw_fd());
+        }
         if bytes.capacity() <= KEEP {
             MESSAGE.with(|m| *m.borrow_mut() = bytes);
         }
         result
+    }
+
+    /// Has the client looked for while the message is handled, if the session wants that.
+    #[inline]
+    fn watch_client(&self) -> bool {
+        let Some(interrupts) = &self.interrupts else { return false };
+        let ms = interrupts.client_check_ms();
+        if ms > 0 {
+            self.shared.clients.watch(self.wire.socket().as_raw_fd(), interrupts, ms);
+        }
+        ms > 0
     }
 
     fn dispatch(&mut self, bytes: &[u8]) -> Result<()> {
@@ -103,8 +119,12 @@ impl Conn {
                 self.wait_for_gate()?;
                 self.wire.send_blocking()
             }
-            Message::FunctionCall(_) => {
-                self.after_simple(Err(Error::unsupported("the function call message")), None)
+            Message::FunctionCall(body) => {
+                let result = session.function_call(body, &mut WireSink::new(&mut self.wire));
+                let result = result.map(|value| {
+                    backend::function_call_response(&mut self.wire.out, value.as_deref());
+                });
+                self.after_simple(result, None)
             }
             // What a client still sends after its COPY has failed.
             Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => Ok(()),
@@ -210,8 +230,17 @@ impl Conn {
         let idle_ms = (os::clock::monotonic_nanos() - self.idle_since) / 1_000_000;
         match self.phase {
             Phase::Startup | Phase::Authenticating(_) => {
-                if idle_ms > self.shared.authentication_timeout_ms() {
-                    self.phase = Phase::Closing;
+                let micros = (os::clock::now_micros() - self.who.start_micros).max(0) as u64;
+                if micros / 1000 <= self.shared.authentication_timeout_ms() {
+                    return;
+                }
+                // Who has not even said what it wants is not told anything.
+                match self.phase {
+                    Phase::Startup => self.phase = Phase::Closing,
+                    _ => self.fail(
+                        err!(QUERY_CANCELED, "canceling authentication due to timeout")
+                            .severity(Severity::Fatal),
+                    ),
                 }
             }
             Phase::Serving => {
@@ -223,7 +252,9 @@ impl Conn {
                 }
                 let terminated = self.interrupts.as_ref().is_some_and(|i| i.is_terminated());
                 let (limit, _) = session.idle_timeout();
-                if terminated || (limit > 0 && idle_ms >= limit) {
+                let in_transaction =
+                    self.interrupts.as_ref().is_some_and(|i| i.has_transaction_deadline());
+                if terminated || in_transaction || (limit > 0 && idle_ms >= limit) {
                     self.wire.borrow_output();
                     let result = session.idle(&mut WireSink::new(&mut self.wire));
                     if let Err(e) = result {

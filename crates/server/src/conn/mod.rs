@@ -13,6 +13,7 @@ pub use wire::{Socket, Wire};
 
 use self::auth::Exchange;
 use crate::backend::BackendSession;
+use crate::hba::Rule;
 use crate::reactor::{Next, Peer};
 use crate::shared::Shared;
 use base::{Error, Lsn, Severity};
@@ -52,6 +53,14 @@ pub struct Conn {
     gate: Lsn,
     /// An extended-protocol message failed: everything up to Sync is skipped.
     skipping: bool,
+    /// What SCRAM can bind to on an encrypted connection.
+    end_point: Vec<u8>,
+    /// The line of `pg_hba.conf` that counts.
+    rule: Option<Rule>,
+    /// How the client proved who it is, and as whom: `method:name`.
+    system_user: Option<String>,
+    /// TLS began without a request.
+    direct: bool,
     /// When the client had said who it is, in microseconds since 1970.
     asked_at: i64,
     /// When the last message was done, in nanoseconds of the monotonic clock.
@@ -83,6 +92,10 @@ impl Conn {
             database: String::new(),
             gate: Lsn::INVALID,
             skipping: false,
+            end_point: Vec::new(),
+            rule: None,
+            system_user: None,
+            direct: false,
             asked_at: 0,
             idle_since: os::clock::monotonic_nanos(),
         }
@@ -92,13 +105,28 @@ impl Conn {
     fn report(&mut self, error: &Error, statement: Option<&str>) {
         let logged = self.session.as_ref().is_some_and(|s| s.log_error(error, statement));
         if !logged {
-            self.shared.log.error(Some(&self.who), error);
+            // Which line was followed is nothing that a client should know.
+            let rule = self.rule.as_ref().filter(|_| !matches!(self.phase, Phase::Serving));
+            match rule {
+                Some(rule) if error.fields().detail.is_none() => {
+                    let told = error.clone().detail(rule.written.as_str());
+                    self.shared.log.error(Some(&self.who), &told);
+                }
+                _ => self.shared.log.error(Some(&self.who), error),
+            }
         }
         backend::error_or_notice(&mut self.wire.out, error);
     }
 
     /// Ends the connection with an error.
     fn fail(&mut self, error: Error) {
+        // With a client that has lost count there is nothing more to say.
+        const SILENT: [&str; 2] = ["invalid message length", "invalid length of startup packet"];
+        if SILENT.contains(&error.fields().message.as_str()) {
+            self.shared.log.error(Some(&self.who), &error.severity(Severity::Log));
+            self.phase = Phase::Closing;
+            return;
+        }
         let error = match error.fields().severity >= Severity::Fatal {
             true => error,
             false => error.severity(Severity::Fatal),
@@ -126,6 +154,18 @@ impl Conn {
         loop {
             if matches!(self.phase, Phase::Closing) {
                 return;
+            }
+            const HANDSHAKE: u8 = 0x16;
+            if matches!(self.phase, Phase::Startup)
+                && self.wire.tls().is_none()
+                && self.wire.pending().first() == Some(&HANDSHAKE)
+            {
+                if let Err(e) = self.direct_tls() {
+                    self.fail(e);
+                    return;
+                }
+                // What was decrypted already raises no event.
+                self.wire.fill(0);
             }
             match self.next_length() {
                 Ok((len, true)) => {
@@ -191,6 +231,10 @@ impl Peer for Conn {
 
     fn release(&mut self, _flushed: Lsn) -> Next {
         self.settle()
+    }
+
+    fn ticks_fast() -> bool {
+        engine::settings::timeouts_used()
     }
 
     fn tick(&mut self) -> Next {

@@ -3,7 +3,7 @@
 use super::auth::Exchange;
 use super::{Conn, Phase};
 use crate::backend::{Request, shutting_down};
-use crate::hba::Method;
+use crate::hba::{Method, Who};
 use crate::shared::State;
 use base::{Result, Severity, err};
 use pgwire::backend::{self, Authentication};
@@ -19,6 +19,7 @@ impl Conn {
     pub(super) fn startup_packet(&mut self) -> Result<()> {
         let Some((packet, len)) = startup::decode(self.wire.pending())? else { return Ok(()) };
         self.wire.consume(len);
+        let packet_is_ssl = packet == Startup::Ssl && self.wire.tls().is_none();
         match packet {
             Startup::Ssl | Startup::GssEnc => {
                 if !self.wire.pending().is_empty() {
@@ -31,8 +32,17 @@ impl Conn {
                          man-in-the-middle attack.",
                     ));
                 }
-                self.wire.out.push(b'N');
-                Ok(())
+                match (packet_is_ssl, self.tls_config()) {
+                    (true, Some(tls)) => {
+                        self.wire.out.push(b'S');
+                        self.wire.send_blocking()?;
+                        self.begin_tls(tls)
+                    }
+                    _ => {
+                        self.wire.out.push(b'N');
+                        Ok(())
+                    }
+                }
             }
             Startup::Cancel { pid, key } => {
                 self.shared.backend.cancel(pid, &key);
@@ -41,6 +51,27 @@ impl Conn {
             }
             Startup::Session(parameters) => self.begin_session(parameters),
         }
+    }
+
+    /// How to encrypt this connection: TCP only.
+    fn tls_config(&self) -> Option<crate::tls::Tls> {
+        self.address?;
+        self.shared.tls()
+    }
+
+    fn begin_tls(&mut self, tls: crate::tls::Tls) -> Result<()> {
+        self.end_point = tls.end_point;
+        self.wire.begin_tls(tls.config)
+    }
+
+    /// The client began to talk TLS without asking: it has to name the protocol inside.
+    pub(super) fn direct_tls(&mut self) -> Result<()> {
+        let Some(tls) = self.tls_config() else {
+            self.phase = Phase::Closing;
+            return Ok(());
+        };
+        self.direct = true;
+        self.begin_tls(tls)
     }
 
     fn begin_session(&mut self, parameters: Parameters) -> Result<()> {
@@ -55,6 +86,14 @@ impl Conn {
                 "no PostgreSQL user name specified in startup packet"
             ));
         };
+        let named = |t: &rustls::ServerConnection| t.alpn_protocol() == Some(b"postgresql");
+        if self.direct && !self.wire.tls().is_some_and(named) {
+            return Err(err!(
+                PROTOCOL_VIOLATION,
+                "received direct SSL connection request without ALPN protocol negotiation \
+                 extension"
+            ));
+        }
         self.user = user.to_string();
         let database = parameters.get("database").filter(|d| !d.is_empty()).unwrap_or(user);
         self.database = database.to_string();
@@ -76,14 +115,22 @@ impl Conn {
         }
         let hba = self.shared.hba();
         let roles = |role: &str| self.shared.backend.is_member(&self.user, role);
-        let rule = hba.find(self.address.map(|a| a.ip()), &self.user, &self.database, &roles);
-        let method = match rule {
-            Some(rule) => rule.method,
+        let who = Who {
+            address: self.address.map(|a| a.ip()),
+            encrypted: self.wire.tls().is_some(),
+            user: &self.user,
+            database: Some(&self.database),
+        };
+        let rule = hba.find(&who, &roles).cloned();
+        let (method, rule) = match rule {
+            Some(rule) => (rule.method, rule),
             None => return Err(self.no_hba_entry("no pg_hba.conf entry for")),
         };
         if method == Method::Reject {
             return Err(self.no_hba_entry("pg_hba.conf rejects connection for"));
         }
+        self.rule = Some(rule);
+        self.check_certificate()?;
         let exchange = Exchange::begin(self, method, parameters)?;
         match exchange {
             Some(exchange) => self.phase = Phase::Authenticating(Box::new(exchange)),
@@ -100,15 +147,17 @@ impl Conn {
         let host = self.address.map_or("[local]".to_string(), |a| a.ip().to_string());
         err!(
             INVALID_AUTHORIZATION_SPECIFICATION,
-            "{what} host \"{host}\", user \"{}\", database \"{}\", no encryption",
+            "{what} host \"{host}\", user \"{}\", database \"{}\", {}",
             self.user,
-            self.database
+            self.database,
+            if self.wire.tls().is_some() { "SSL encryption" } else { "no encryption" }
         )
         .severity(Severity::Fatal)
     }
 
     /// The client has proved who it is: begins the session proper.
     pub(super) fn authenticated(&mut self, parameters: Parameters) -> Result<()> {
+        self.log_authentication();
         let mut settings = Vec::new();
         for (name, value) in &parameters.list {
             match name.as_str() {
@@ -124,6 +173,12 @@ impl Conn {
             if let Some(name) = parameters.get("application_name").filter(|n| !n.is_empty()) {
                 text.push_str(&format!(" application_name={name}"));
             }
+            if let Some(ssl) = self.ssl_info() {
+                text.push_str(&format!(
+                    " SSL enabled (protocol={}, cipher={}, bits={})",
+                    ssl.version, ssl.cipher, ssl.bits
+                ));
+            }
             self.log_line(&text);
         }
         let session = self.shared.backend.connect(Request {
@@ -132,6 +187,8 @@ impl Conn {
             settings,
             address: self.address,
             who: Some(self.who.clone()),
+            system_user: self.system_user.clone(),
+            ssl: self.ssl_info(),
         })?;
         self.interrupts = Some(session.interrupts());
         let key_len = if parameters.version > startup::VERSION_3_0 { LONG_KEY } else { SHORT_KEY };

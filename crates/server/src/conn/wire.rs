@@ -4,11 +4,13 @@
 use base::{Error, Result, Severity, err};
 use os::poll::{Interest, wait_one};
 use os::wait::{WaitEvent, begin};
+use rustls::{ServerConfig, ServerConnection};
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 
 /// Bytes read at a time.
 const READ: usize = 32 << 10;
@@ -59,6 +61,25 @@ impl AsRawFd for Socket {
     }
 }
 
+/// The socket as the TLS library reads and writes it.
+struct SocketIo<'a>(&'a Socket);
+
+impl Read for SocketIo<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buf)
+    }
+}
+
+impl Write for SocketIo<'_> {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.0.write(buf)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 #[derive(Default)]
 struct Lent {
     input: Vec<u8>,
@@ -93,6 +114,7 @@ pub struct Wire {
     pub out: Vec<u8>,
     sent: usize,
     broken: bool,
+    tls: Option<Box<ServerConnection>>,
 }
 
 /// The error when the client is gone.
@@ -112,7 +134,108 @@ impl Wire {
             out: Vec::new(),
             sent: 0,
             broken: false,
+            tls: None,
         }
+    }
+
+    /// From here on all bytes are encrypted; what has come already was, too.
+    pub fn begin_tls(&mut self, config: Arc<ServerConfig>) -> Result<()> {
+        let broken = |e: rustls::Error| {
+            err!(PROTOCOL_VIOLATION, "could not accept SSL connection: {e}")
+                .severity(Severity::Fatal)
+        };
+        let mut tls = ServerConnection::new(config).map_err(broken)?;
+        let come = self.pending().to_vec();
+        self.consume(come.len());
+        let mut rest = &come[..];
+        while !rest.is_empty() {
+            if tls.read_tls(&mut rest).is_err() {
+                return Err(connection_lost());
+            }
+            if let Err(e) = tls.process_new_packets() {
+                let _ = tls.write_tls(&mut SocketIo(&self.socket));
+                return Err(broken(e));
+            }
+        }
+        self.tls = Some(Box::new(tls));
+        Ok(())
+    }
+
+    /// The encrypted connection.
+    pub fn tls(&self) -> Option<&ServerConnection> {
+        self.tls.as_deref()
+    }
+
+    fn fill_tls(&mut self) -> Got {
+        let Some(mut tls) = self.tls.take() else { return Got::End };
+        let got = self.fill_from(&mut tls);
+        self.tls = Some(tls);
+        got
+    }
+
+    /// Reads what is there, all of what was decrypted, since no event tells of that.
+    fn fill_from(&mut self, tls: &mut ServerConnection) -> Got {
+        let mut total = 0;
+        loop {
+            self.make_room(self.end - self.start + READ);
+            match tls.reader().read(&mut self.input[self.end..]) {
+                Ok(0) => return if total > 0 { Got::Bytes(total) } else { Got::End },
+                Ok(n) => {
+                    self.end += n;
+                    total += n;
+                    continue;
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => return Got::End,
+            }
+            if total >= READ {
+                return Got::Bytes(total);
+            }
+            match tls.read_tls(&mut SocketIo(&self.socket)) {
+                Ok(0) => return if total > 0 { Got::Bytes(total) } else { Got::End },
+                Ok(_) => {
+                    if tls.process_new_packets().is_err() {
+                        // The alert says why.
+                        let _ = tls.write_tls(&mut SocketIo(&self.socket));
+                        return Got::End;
+                    }
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    return if total > 0 { Got::Bytes(total) } else { Got::Nothing };
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Got::End,
+            }
+        }
+    }
+
+    /// Encrypts what is to go, and sends what can be sent.
+    fn send_tls(&mut self, tls: &mut ServerConnection) -> bool {
+        loop {
+            // Some at a time, so that one copy is not made of all that is to go.
+            while self.sent < self.out.len() && !tls.wants_write() {
+                let piece = &self.out[self.sent..];
+                match tls.writer().write(&piece[..piece.len().min(FLUSH_AT)]) {
+                    Ok(0) | Err(_) => break,
+                    Ok(n) => self.sent += n,
+                }
+            }
+            if !tls.wants_write() {
+                break;
+            }
+            match tls.write_tls(&mut SocketIo(&self.socket)) {
+                Ok(_) => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return false,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => {
+                    self.broken = true;
+                    break;
+                }
+            }
+        }
+        self.out.clear();
+        self.sent = 0;
+        true
     }
 
     /// The socket.
@@ -183,6 +306,9 @@ impl Wire {
 
     /// Reads what is there. `len` is the size of the message under way, if known.
     pub fn fill(&mut self, len: usize) -> Got {
+        if self.tls.is_some() {
+            return self.fill_tls();
+        }
         self.make_room(len.min(self.end - self.start + (1 << 20)));
         loop {
             match self.socket.read(&mut self.input[self.end..]) {
@@ -222,6 +348,11 @@ impl Wire {
 
     /// Sends what can be sent now; true if nothing is left.
     pub fn send(&mut self) -> bool {
+        if let Some(mut tls) = self.tls.take() {
+            let done = self.send_tls(&mut tls);
+            self.tls = Some(tls);
+            return done;
+        }
         while self.sent < self.out.len() && !self.broken {
             match self.socket.write(&self.out[self.sent..]) {
                 Ok(0) => self.broken = true,
@@ -248,7 +379,7 @@ impl Wire {
 
     /// True if something is left to be sent.
     pub fn has_output(&self) -> bool {
-        self.sent < self.out.len()
+        self.sent < self.out.len() || self.tls.as_ref().is_some_and(|t| t.wants_write())
     }
 
     /// True once writing has failed.

@@ -26,6 +26,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+/// How often connections look at their time limits, and how often if limits are in use.
+const SLOW_TICK: Duration = Duration::from_secs(1);
+const FAST_TICK: Duration = Duration::from_millis(50);
+
 /// What a connection waits for after it was served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
@@ -49,6 +53,10 @@ pub trait Peer: Send + 'static {
     fn release(&mut self, flushed: Lsn) -> Next;
     /// Called about once a second, for time limits.
     fn tick(&mut self) -> Next;
+    /// True if that has to be often.
+    fn ticks_fast() -> bool {
+        false
+    }
 }
 
 /// The log, as gates need it.
@@ -203,7 +211,8 @@ impl<P: Peer> Reactor<P> {
         let mut events = Events::with_capacity(64);
         let mut ticked = os::clock::monotonic_nanos();
         while !self.stopping.load(Ordering::Relaxed) {
-            let timeout = if self.peers.is_empty() { None } else { Some(Duration::from_secs(1)) };
+            let every = if P::ticks_fast() { FAST_TICK } else { SLOW_TICK };
+            let timeout = if self.peers.is_empty() { None } else { Some(every) };
             if self.epoll.wait(&mut events, timeout).is_err() {
                 return;
             }
@@ -218,7 +227,7 @@ impl<P: Peer> Reactor<P> {
                 return;
             }
             let now = os::clock::monotonic_nanos();
-            if now - ticked > 1_000_000_000 || self.tick.swap(false, Ordering::SeqCst) {
+            if now - ticked >= every.as_nanos() as u64 || self.tick.swap(false, Ordering::SeqCst) {
                 ticked = now;
                 if !self.tick_all(&mut turn) {
                     return;

@@ -144,9 +144,14 @@ impl BtScan {
             (true, Direction::Forward) => Target::End(End::Left),
             (true, Direction::Backward) => Target::End(End::Right),
         };
-        let Some(block) = tree.descend(target, 0)? else { return Ok(false) };
+        let Some(block) = tree.descend(target, 0)? else {
+            if let Some(serial) = &self.options.serial {
+                serial.read_relation(self.index.file.database, self.index.oid);
+            }
+            return Ok(false);
+        };
         let plain = self.prepared.plain_equal && direction == Direction::Forward;
-        if plain && !self.options.want_values && key.is_total() {
+        if plain && !self.options.want_values && key.is_total() && self.options.serial.is_none() {
             let mut found = SmallVec::new();
             if let Some(leaf) = tree.equal_on_leaf(block, &key, &mut found) {
                 own(&mut self.leaf).set_equal(block, leaf, &found);
@@ -157,6 +162,7 @@ impl BtScan {
             Target::Key(key) => tree.leaf_for_read(block, key)?,
             Target::End(end) => tree.end_leaf(block, end)?,
         };
+        self.note(p.block());
         let number = match (key.columns.is_empty(), direction) {
             (false, _) => lower_bound(&self.index, &p, &key)?,
             (true, Direction::Forward) => page::first(&p),
@@ -194,6 +200,7 @@ impl BtScan {
                 Direction::Backward => tree.live_left(self.leaf.block, self.leaf.left)?,
             };
             let Some(p) = p else { return Ok(false) };
+            self.note(p.block());
             let from = match direction {
                 Direction::Forward => page::first(&p),
                 Direction::Backward => page::count(&p),
@@ -203,6 +210,13 @@ impl BtScan {
             if !self.leaf.entries.is_empty() {
                 return Ok(true);
             }
+        }
+    }
+
+    /// A serializable transaction looks at a leaf, which is latched.
+    fn note(&self, block: BlockNo) {
+        if let Some(serial) = &self.options.serial {
+            serial.read_page(self.index.file.database, self.index.oid, block);
         }
     }
 

@@ -103,7 +103,7 @@ pub fn check(storage: &Arc<Storage>, rel: &IndexRel) -> u64 {
 }
 
 pub fn scan(storage: &Arc<Storage>, rel: &Arc<IndexRel>, keys: Vec<ScanKey>) -> Box<dyn IndexScan> {
-    let options = ScanOptions { want_values: true, all_visible: None };
+    let options = ScanOptions { want_values: true, ..ScanOptions::default() };
     rel.am().begin_scan(storage, rel, keys, options).unwrap()
 }
 

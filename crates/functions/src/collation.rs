@@ -1,0 +1,355 @@
+//! Collations that do more than compare bytes.
+//!
+//! A collation is found by its OID: the built-in ones by their rows, those that users made by
+//! what the catalog has told with [`register`] when it read them.
+
+use crate::builtin;
+use base::{Error, Oid, Result, err};
+use icu_collator::options::{AlternateHandling, CaseLevel, CollatorOptions, MaxVariable, Strength};
+use icu_collator::preferences::{CollationCaseFirst, CollationNumericOrdering};
+use icu_collator::{CollatorBorrowed, CollatorPreferences};
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+/// What a row of `pg_collation` says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// `c` libc, `i` ICU, `b` built in.
+    pub provider: u8,
+    /// Equal means the same bytes.
+    pub deterministic: bool,
+    /// The locale, by the provider's names.
+    pub locale: String,
+}
+
+enum Order {
+    Bytes,
+    Icu(CollatorBorrowed<'static>),
+}
+
+/// How letters change their case.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Case {
+    Ascii,
+    /// One character for one.
+    Simple,
+    /// As Unicode has it, `ß` is `SS`.
+    Full,
+    /// The same with the dotted and dotless i of Turkish.
+    Turkish,
+}
+
+/// A collation, ready for use.
+pub struct Collator {
+    order: Order,
+    pub(crate) case: Case,
+    /// Equal means the same bytes.
+    pub deterministic: bool,
+}
+
+impl Collator {
+    /// The order of two texts.
+    pub fn compare(&self, a: &str, b: &str) -> Ordering {
+        match &self.order {
+            Order::Bytes => a.cmp(b),
+            Order::Icu(c) if self.deterministic => c.compare(a, b).then_with(|| a.cmp(b)),
+            Order::Icu(c) => c.compare(a, b),
+        }
+    }
+
+    /// Whether two texts are the same.
+    pub fn equal(&self, a: &str, b: &str) -> bool {
+        a == b || (!self.deterministic && self.compare(a, b).is_eq())
+    }
+
+    /// What is the same for equal texts, for hashing.
+    pub fn key(&self, a: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        match &self.order {
+            Order::Icu(c) if !self.deterministic => {
+                // Writing to a vector does not fail.
+                let _ = c.write_sort_key_to(a, &mut out);
+            }
+            _ => out.extend_from_slice(a.as_bytes()),
+        }
+        out
+    }
+
+    /// The text in upper case.
+    pub fn upper(&self, a: &str) -> String {
+        match self.case {
+            Case::Ascii => a.to_ascii_uppercase(),
+            Case::Simple => a.chars().map(crate::scalar::text::simple_upper).collect(),
+            Case::Full => a.to_uppercase(),
+            Case::Turkish => a.replace('i', "İ").to_uppercase(),
+        }
+    }
+
+    /// The text in lower case.
+    pub fn lower(&self, a: &str) -> String {
+        match self.case {
+            Case::Ascii => a.to_ascii_lowercase(),
+            Case::Simple => a.chars().map(crate::scalar::text::simple_lower).collect(),
+            Case::Full => a.to_lowercase(),
+            Case::Turkish => a.replace('İ', "i").replace('I', "ı").to_lowercase(),
+        }
+    }
+
+    /// The text for comparison without regard to case.
+    pub fn fold(&self, a: &str) -> String {
+        match self.case {
+            Case::Ascii | Case::Simple => self.lower(a),
+            _ => {
+                let a = if self.case == Case::Turkish { self.lower(a) } else { a.to_string() };
+                let mut out = String::with_capacity(a.len());
+                for c in a.chars() {
+                    // The dotless i has an upper case but is not another form of i.
+                    if c == 'ı' {
+                        out.push(c);
+                        continue;
+                    }
+                    let lower = c.to_lowercase().flat_map(char::to_uppercase);
+                    out.extend(lower.flat_map(char::to_lowercase));
+                }
+                out
+            }
+        }
+    }
+
+    /// Each word's first letter in upper case, the others in lower case.
+    pub fn initcap(&self, a: &str) -> String {
+        let mut out = String::with_capacity(a.len());
+        let mut word = String::new();
+        let finish = |word: &mut String, out: &mut String| {
+            let mut chars = word.chars();
+            let Some(first) = chars.next() else { return };
+            let upper = self.upper(&first.to_string());
+            let mut upper = upper.chars();
+            out.extend(upper.next());
+            out.push_str(&self.lower(upper.as_str()));
+            out.push_str(&self.lower(chars.as_str()));
+            word.clear();
+        };
+        for c in a.chars() {
+            let letter = if self.case == Case::Ascii {
+                c.is_ascii_alphanumeric()
+            } else {
+                c.is_alphanumeric()
+            };
+            if letter {
+                word.push(c);
+            } else {
+                finish(&mut word, &mut out);
+                out.push(c);
+            }
+        }
+        finish(&mut word, &mut out);
+        out
+    }
+}
+
+fn made() -> &'static RwLock<HashMap<u32, Arc<Collator>>> {
+    static MADE: OnceLock<RwLock<HashMap<u32, Arc<Collator>>>> = OnceLock::new();
+    MADE.get_or_init(RwLock::default)
+}
+
+fn known() -> &'static RwLock<HashMap<u32, Facts>> {
+    static KNOWN: OnceLock<RwLock<HashMap<u32, Facts>>> = OnceLock::new();
+    KNOWN.get_or_init(RwLock::default)
+}
+
+/// Tells of a collation that a user made.
+pub fn register(oid: Oid, facts: Facts) {
+    let mut all = known().write().unwrap_or_else(PoisonError::into_inner);
+    if all.get(&oid.0) != Some(&facts) {
+        all.insert(oid.0, facts);
+        made().write().unwrap_or_else(PoisonError::into_inner).remove(&oid.0);
+    }
+}
+
+fn facts(oid: Oid) -> Option<Facts> {
+    if let Some(row) = builtin::collations().iter().find(|c| c.oid == oid) {
+        let locale = row.colllocale.or(row.collcollate).unwrap_or("C");
+        return Some(Facts {
+            provider: row.collprovider,
+            deterministic: row.collisdeterministic,
+            locale: locale.to_string(),
+        });
+    }
+    known().read().unwrap_or_else(PoisonError::into_inner).get(&oid.0).cloned()
+}
+
+/// The collation of this OID.
+pub fn collator(oid: Oid) -> Result<Arc<Collator>> {
+    if let Some(found) = made().read().unwrap_or_else(PoisonError::into_inner).get(&oid.0) {
+        return Ok(Arc::clone(found));
+    }
+    let found = match oid.0 {
+        0 | 100 | 950 | 951 => {
+            Collator { order: Order::Bytes, case: Case::Ascii, deterministic: true }
+        }
+        _ => {
+            let facts = facts(oid)
+                .ok_or_else(|| err!(INTERNAL_ERROR, "cache lookup failed for collation {oid}"))?;
+            make(&facts)?
+        }
+    };
+    let found = Arc::new(found);
+    made().write().unwrap_or_else(PoisonError::into_inner).insert(oid.0, Arc::clone(&found));
+    Ok(found)
+}
+
+/// Makes a collation of what its row says; fails if there is no such locale.
+pub fn make(facts: &Facts) -> Result<Collator> {
+    let deterministic = facts.deterministic;
+    match facts.provider {
+        b'b' => {
+            let case = match facts.locale.as_str() {
+                "C" => Case::Ascii,
+                "C.UTF-8" | "C.UTF8" => Case::Simple,
+                "PG_UNICODE_FAST" => Case::Full,
+                other => {
+                    return Err(err!(
+                        WRONG_OBJECT_TYPE,
+                        "invalid locale name \"{other}\" for builtin provider"
+                    ));
+                }
+            };
+            Ok(Collator { order: Order::Bytes, case, deterministic })
+        }
+        b'i' => icu(&facts.locale, deterministic),
+        _ => {
+            let plain = facts.locale.split('@').next().unwrap_or("");
+            let (language, charset) = plain.split_once('.').unwrap_or((plain, ""));
+            let utf8 = charset.is_empty() || charset.replace('-', "").eq_ignore_ascii_case("utf8");
+            match language {
+                "C" | "POSIX" if charset.is_empty() => {
+                    Ok(Collator { order: Order::Bytes, case: Case::Ascii, deterministic })
+                }
+                "C" if utf8 => {
+                    Ok(Collator { order: Order::Bytes, case: Case::Simple, deterministic })
+                }
+                _ => Err(err!(
+                    INVALID_PARAMETER_VALUE,
+                    "could not create locale \"{}\": No such file or directory",
+                    facts.locale
+                )
+                .detail(format!(
+                    "The operating system could not find any locale data for the locale name \
+                     \"{}\".",
+                    facts.locale
+                ))),
+            }
+        }
+    }
+}
+
+/// A locale's name as a BCP 47 tag: ICU's own forms are rewritten.
+pub fn language_tag(name: &str) -> String {
+    let (base, keywords) = name.split_once('@').unwrap_or((name, ""));
+    let base = base.split('.').next().unwrap_or("").replace('_', "-");
+    let base = match base.as_str() {
+        "" | "root" => "und".to_string(),
+        other => other.to_string(),
+    };
+    let mut extension = Vec::new();
+    for word in keywords.split(';').filter(|w| !w.is_empty()) {
+        let (key, value) = word.split_once('=').unwrap_or((word, "yes"));
+        let value = value.to_ascii_lowercase();
+        let yes = |v: &str| if v == "no" { "false" } else { "" }.to_string();
+        let pair = match key.to_ascii_lowercase().as_str() {
+            "colstrength" => (
+                "ks",
+                match value.as_str() {
+                    "primary" => "level1".into(),
+                    "secondary" => "level2".into(),
+                    "tertiary" => "level3".into(),
+                    "quaternary" => "level4".into(),
+                    _ => "identic".into(),
+                },
+            ),
+            "collation" => {
+                let short = match value.as_str() {
+                    "phonebook" => "phonebk",
+                    "traditional" => "trad",
+                    "dictionary" => "dict",
+                    other => other,
+                };
+                ("co", short.to_string())
+            }
+            "colnumeric" => ("kn", yes(&value)),
+            "colcaselevel" => ("kc", yes(&value)),
+            "colcasefirst" => ("kf", if value == "no" { "false".into() } else { value }),
+            "colalternate" => {
+                ("ka", if value == "shifted" { "shifted" } else { "noignore" }.to_string())
+            }
+            "colbackwards" => ("kb", yes(&value)),
+            "colnormalization" => ("kk", yes(&value)),
+            _ => continue,
+        };
+        extension.push(pair);
+    }
+    if extension.is_empty() {
+        return base;
+    }
+    extension.sort();
+    let words: Vec<String> = extension
+        .into_iter()
+        .map(|(k, v)| if v.is_empty() { k.to_string() } else { format!("{k}-{v}") })
+        .collect();
+    format!("{base}-u-{}", words.join("-"))
+}
+
+fn unknown_locale(name: &str, why: &str) -> Error {
+    err!(INVALID_PARAMETER_VALUE, "could not open collator for locale \"{name}\": {why}")
+}
+
+fn icu(name: &str, deterministic: bool) -> Result<Collator> {
+    let tag = language_tag(name);
+    let locale = icu_locale_core::Locale::try_from_str(&tag)
+        .map_err(|_| unknown_locale(name, "U_ILLEGAL_ARGUMENT_ERROR"))?;
+    let mut options = CollatorOptions::default();
+    let mut preferences = CollatorPreferences::from(&locale);
+    let key = |k: &str| -> Option<String> {
+        let key = icu_locale_core::extensions::unicode::Key::try_from_str(k).ok()?;
+        locale.extensions.unicode.keywords.get(&key).map(ToString::to_string)
+    };
+    options.strength = key("ks").and_then(|v| match v.as_str() {
+        "level1" => Some(Strength::Primary),
+        "level2" => Some(Strength::Secondary),
+        "level3" => Some(Strength::Tertiary),
+        "level4" => Some(Strength::Quaternary),
+        "identic" => Some(Strength::Identical),
+        _ => None,
+    });
+    options.alternate_handling = key("ka").and_then(|v| match v.as_str() {
+        "shifted" => Some(AlternateHandling::Shifted),
+        "noignore" => Some(AlternateHandling::NonIgnorable),
+        _ => None,
+    });
+    options.max_variable = key("kv").and_then(|v| match v.as_str() {
+        "space" => Some(MaxVariable::Space),
+        "punct" => Some(MaxVariable::Punctuation),
+        "symbol" => Some(MaxVariable::Symbol),
+        "currency" => Some(MaxVariable::Currency),
+        _ => None,
+    });
+    options.case_level =
+        key("kc").map(|v| if v == "false" { CaseLevel::Off } else { CaseLevel::On });
+    preferences.numeric_ordering = key("kn").map(|v| match v.as_str() {
+        "false" => CollationNumericOrdering::False,
+        _ => CollationNumericOrdering::True,
+    });
+    preferences.case_first = key("kf").and_then(|v| match v.as_str() {
+        "upper" => Some(CollationCaseFirst::Upper),
+        "lower" => Some(CollationCaseFirst::Lower),
+        "false" => Some(CollationCaseFirst::False),
+        _ => None,
+    });
+    let collator = icu_collator::Collator::try_new(preferences, options)
+        .map_err(|e| unknown_locale(name, &e.to_string()))?;
+    let turkish = matches!(locale.id.language.as_str(), "tr" | "az");
+    let case = if turkish { Case::Turkish } else { Case::Full };
+    Ok(Collator { order: Order::Icu(collator), case, deterministic })
+}

@@ -1,0 +1,44 @@
+//! `docs/settings.md` lists the settings that no code looks at; the list is as long as it has to
+//! be and no longer.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+const LIST: &str = "docs/settings.md";
+
+/// Settings that the list should have and has not, or the other way round.
+pub fn violations(root: &Path) -> Vec<String> {
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap_or_default();
+    let facts = read("crates/base/data/settings.tsv");
+    let mut unread: BTreeSet<String> = BTreeSet::new();
+    for line in facts.lines().filter(|l| !l.starts_with('#') && !l.is_empty()) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        // Presets only tell.
+        if fields.get(3) != Some(&"internal") {
+            unread.insert(fields[0].to_string());
+        }
+    }
+    let mut folders = vec![root.join("crates")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                let skipped = ["target", "tests", "data"];
+                if !path.file_name().is_some_and(|n| skipped.iter().any(|s| n == *s)) {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap_or_default();
+                unread.retain(|name| !text.contains(&format!("\"{name}\"")));
+            }
+        }
+    }
+    let listed: BTreeSet<String> = read(LIST)
+        .lines()
+        .filter_map(|l| l.strip_prefix("- `")?.split('`').next())
+        .map(str::to_string)
+        .collect();
+    let missing = unread.difference(&listed).map(|n| format!("{LIST}: {n} is not listed"));
+    let stale = listed.difference(&unread).map(|n| format!("{LIST}: {n} is honoured by now"));
+    missing.chain(stale).collect()
+}
