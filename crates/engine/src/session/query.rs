@@ -207,6 +207,31 @@ impl Session {
         Ok(Arc::new(self.cached(env, plan, analysed)?))
     }
 
+    /// The plan for any parameters where a plan for given ones is due, but could not be another:
+    /// it counts as one of those. Only for statements that will be run again.
+    fn point_plan(
+        &self,
+        env: &StatementEnv<'_>,
+        prepared: &Prepared,
+        analysed: &Arc<Analysed>,
+    ) -> Result<Option<Arc<CachedPlan>>> {
+        let customs = prepared.custom_plans.load(Ordering::Relaxed);
+        let due = customs < CUSTOM_PLANS && !analysed.params.is_empty();
+        let again = !prepared.name.is_empty() && !prepared.from_literals;
+        let simple = matches!(&analysed.queries[..], [query] if query.rtable.len() == 1);
+        if !due || !again || !simple || env.settings().plan_cache_mode != PlanCacheMode::Auto {
+            return Ok(None);
+        }
+        let plan = self.generic_plan(env, prepared, analysed, 0.0)?;
+        if !plan.for_all_values {
+            return Ok(None);
+        }
+        prepared.custom_plans.fetch_add(1, Ordering::Relaxed);
+        let stmt = plan.compiled.plan();
+        *prepared.custom_cost.lock() += stmt.plan.total_cost + planning_cost(env, stmt);
+        Ok(Some(plan))
+    }
+
     fn generic_plan(
         &self,
         env: &StatementEnv<'_>,
@@ -323,7 +348,10 @@ impl Session {
                 portal.state = PortalState::Done;
                 return self.run_products(portal, &analysed, sink).map(|t| Some(t.into()));
             }
-            let plan = self.plan_of(&env, prepared, &analysed, &portal.params, 0.0)?;
+            let plan = match self.point_plan(&env, prepared, &analysed)? {
+                Some(plan) => plan,
+                None => self.plan_of(&env, prepared, &analysed, &portal.params, 0.0)?,
+            };
             if portal.describe && !analysed.columns.is_empty() {
                 sink.row_description(&analysed.columns, &portal.formats)?;
             }
