@@ -30,7 +30,8 @@ use std::path::Path;
 static ALLOCATOR: os::memory::Counting<mimalloc::MiMalloc> =
     os::memory::Counting(mimalloc::MiMalloc);
 
-const PROGRAMS: &str = "postgres, initdb, pg_ctl, pg_isready, pg_controldata";
+const PROGRAMS: &str = "postgres, initdb, pg_ctl, pg_isready, pg_controldata, createdb, dropdb, \
+                        createuser, dropuser, vacuumdb, reindexdb, clusterdb";
 
 /// Runs the program of this name; None if there is none.
 fn run(name: &str, args: &[String]) -> Option<i32> {
@@ -40,6 +41,13 @@ fn run(name: &str, args: &[String]) -> Option<i32> {
         "pg_ctl" => tools::pg_ctl::main(args),
         "pg_isready" => tools::pg_isready::main(args),
         "pg_controldata" => tools::pg_controldata::main(args),
+        "createdb" => tools::scripts::database::createdb(args),
+        "dropdb" => tools::scripts::database::dropdb(args),
+        "createuser" => tools::scripts::createuser::main(args),
+        "dropuser" => tools::scripts::dropuser::main(args),
+        "vacuumdb" => tools::scripts::vacuumdb::main(args),
+        "reindexdb" => tools::scripts::reindexdb::main(args),
+        "clusterdb" => tools::scripts::clusterdb::main(args),
         _ => return None,
     })
 }

@@ -9,6 +9,7 @@ pub mod options;
 pub mod pg_controldata;
 pub mod pg_ctl;
 pub mod pg_isready;
+pub mod scripts;
 
 /// What `--version` prints after a program's name.
 pub const VERSION: &str = "(PostgreSQL) 18.6 (Olifant)";
