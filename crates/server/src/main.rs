@@ -31,7 +31,8 @@ static ALLOCATOR: os::memory::Counting<mimalloc::MiMalloc> =
     os::memory::Counting(mimalloc::MiMalloc);
 
 const PROGRAMS: &str = "postgres, initdb, pg_ctl, pg_isready, pg_controldata, createdb, dropdb, \
-                        createuser, dropuser, vacuumdb, reindexdb, clusterdb";
+                        createuser, dropuser, vacuumdb, reindexdb, clusterdb, oid2name, \
+                        pg_config, pg_test_fsync, pg_test_timing";
 
 /// Runs the program of this name; None if there is none.
 fn run(name: &str, args: &[String]) -> Option<i32> {
@@ -48,6 +49,10 @@ fn run(name: &str, args: &[String]) -> Option<i32> {
         "vacuumdb" => tools::scripts::vacuumdb::main(args),
         "reindexdb" => tools::scripts::reindexdb::main(args),
         "clusterdb" => tools::scripts::clusterdb::main(args),
+        "oid2name" => tools::oid2name::main(args),
+        "pg_config" => tools::pg_config::main(args),
+        "pg_test_fsync" => tools::pg_test_fsync::main(args),
+        "pg_test_timing" => tools::pg_test_timing::main(args),
         _ => return None,
     })
 }
