@@ -218,3 +218,42 @@ pub fn is_hung_up(fd: std::os::fd::RawFd) -> bool {
     let n = unsafe { libc::poll(&mut one, 1, 0) };
     n > 0 && one.revents & (libc::POLLRDHUP | libc::POLLHUP | libc::POLLERR) != 0
 }
+
+/// Asks the user for a line.
+pub fn read_line(prompt: &str) -> String {
+    use std::io::Write;
+    print!("{prompt}");
+    let _ = io::stdout().flush();
+    let mut line = String::new();
+    let _ = io::stdin().read_line(&mut line);
+    line.trim_end_matches(['\n', '\r']).to_string()
+}
+
+/// Asks the user for a password, which is not shown while it is typed.
+pub fn read_password(prompt: &str) -> Option<String> {
+    use std::io::{BufRead, Write};
+    use std::os::fd::AsRawFd;
+    let opened = std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty");
+    let Ok(mut terminal) = opened else { return Some(read_line(prompt)) };
+    let fd = terminal.as_raw_fd();
+    let _ = terminal.write_all(prompt.as_bytes());
+    // SAFETY: a structure of plain numbers, for which zeros are valid.
+    let mut before: libc::termios = unsafe { std::mem::zeroed() };
+    // SAFETY: the descriptor is open and the structure lives through the call.
+    let known = unsafe { libc::tcgetattr(fd, &mut before) } == 0;
+    if known {
+        let mut silent = before;
+        silent.c_lflag &= !libc::ECHO;
+        // SAFETY: as above.
+        unsafe { libc::tcsetattr(fd, libc::TCSAFLUSH, &silent) };
+    }
+    let mut line = String::new();
+    let read = io::BufReader::new(&terminal).read_line(&mut line);
+    if known {
+        // SAFETY: as above.
+        unsafe { libc::tcsetattr(fd, libc::TCSAFLUSH, &before) };
+    }
+    let _ = terminal.write_all(b"\n");
+    read.ok()?;
+    Some(line.trim_end_matches(['\n', '\r']).to_string())
+}

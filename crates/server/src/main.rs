@@ -30,7 +30,9 @@ use std::path::Path;
 static ALLOCATOR: os::memory::Counting<mimalloc::MiMalloc> =
     os::memory::Counting(mimalloc::MiMalloc);
 
-const PROGRAMS: &str = "postgres, initdb, pg_ctl, pg_isready, pg_controldata";
+const PROGRAMS: &str = "postgres, initdb, pg_ctl, pg_isready, pg_controldata, createdb, dropdb, \
+                        createuser, dropuser, vacuumdb, reindexdb, clusterdb, oid2name, \
+                        pg_config, pg_test_fsync, pg_test_timing";
 
 /// Runs the program of this name; None if there is none.
 fn run(name: &str, args: &[String]) -> Option<i32> {
@@ -40,6 +42,17 @@ fn run(name: &str, args: &[String]) -> Option<i32> {
         "pg_ctl" => tools::pg_ctl::main(args),
         "pg_isready" => tools::pg_isready::main(args),
         "pg_controldata" => tools::pg_controldata::main(args),
+        "createdb" => tools::scripts::database::createdb(args),
+        "dropdb" => tools::scripts::database::dropdb(args),
+        "createuser" => tools::scripts::createuser::main(args),
+        "dropuser" => tools::scripts::dropuser::main(args),
+        "vacuumdb" => tools::scripts::vacuumdb::main(args),
+        "reindexdb" => tools::scripts::reindexdb::main(args),
+        "clusterdb" => tools::scripts::clusterdb::main(args),
+        "oid2name" => tools::oid2name::main(args),
+        "pg_config" => tools::pg_config::main(args),
+        "pg_test_fsync" => tools::pg_test_fsync::main(args),
+        "pg_test_timing" => tools::pg_test_timing::main(args),
         _ => return None,
     })
 }

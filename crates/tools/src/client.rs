@@ -110,6 +110,7 @@ impl Stream {
 pub struct Client {
     stream: Stream,
     input: Vec<u8>,
+    notices: Vec<Error>,
 }
 
 fn broken(e: std::io::Error) -> Error {
@@ -129,7 +130,7 @@ impl Client {
     /// Connects and authenticates.
     pub fn connect(target: &Target, timeout: Option<Duration>) -> Result<Client> {
         let stream = Stream::open(target, timeout).map_err(broken)?;
-        let mut client = Client { stream, input: Vec::new() };
+        let mut client = Client { stream, input: Vec::new(), notices: Vec::new() };
         let mut out = Vec::new();
         let parameters = [("user", target.user.as_str()), ("database", target.database.as_str())];
         startup::encode_session(&mut out, startup::VERSION_3_0, &parameters);
@@ -220,6 +221,11 @@ impl Client {
         }
     }
 
+    /// Notices that have come since the last time.
+    pub fn take_notices(&mut self) -> Vec<Error> {
+        std::mem::take(&mut self.notices)
+    }
+
     /// Runs statements with the simple protocol; the rows of the last.
     pub fn query(&mut self, sql: &str) -> Result<Answer> {
         let mut out = Vec::new();
@@ -245,6 +251,7 @@ impl Client {
                     }
                     failure = Some(e);
                 }
+                b'N' => self.notices.extend(messages::error(&body)),
                 b'Z' => return failure.map_or(Ok(answer), Err),
                 _ => {}
             }

@@ -5,10 +5,15 @@
 //! They must never know the engine: what they do to a server they do from outside.
 
 pub mod client;
+pub mod oid2name;
 pub mod options;
+pub mod pg_config;
 pub mod pg_controldata;
 pub mod pg_ctl;
 pub mod pg_isready;
+pub mod pg_test_fsync;
+pub mod pg_test_timing;
+pub mod scripts;
 
 /// What `--version` prints after a program's name.
 pub const VERSION: &str = "(PostgreSQL) 18.6 (Olifant)";

@@ -25,6 +25,7 @@ mod row_lock;
 mod snapshot;
 mod ssi;
 mod transaction;
+mod two_phase;
 mod xid_table;
 
 pub use backend::{Backend, ProcId};
@@ -37,3 +38,4 @@ pub use row_lock::{RowConflict, RowKey, RowLocks, RowStrength};
 pub use snapshot::{Horizon, Snapshot};
 pub use ssi::{PredicateTarget, Serial, Ssi};
 pub use transaction::{CommitData, Isolation, SubId, Txn};
+pub use two_phase::{INFO_PREPARE, PreparedTxn, Preparing};

@@ -192,6 +192,16 @@ impl TxnManager {
         Ok(xid)
     }
 
+    pub(crate) fn set_state(&self, xid: Xid, state: State) -> Result<()> {
+        self.table.set(xid, state)
+    }
+
+    /// Writes that a transaction is prepared, with what is needed to have it again; flushed.
+    pub fn log_prepare(&self, top: Xid, data: &[u8]) -> Result<()> {
+        let lsn = self.log.insert(crate::two_phase::INFO_PREPARE, top, data)?;
+        self.log.flush(lsn)
+    }
+
     fn state(&self, xid: Xid) -> Result<State> {
         if xid < Xid::FIRST_NORMAL {
             return Ok(match xid {

@@ -562,6 +562,25 @@ impl Txn {
         result
     }
 
+    /// Ids of subtransactions that committed into it.
+    pub(crate) fn children(&self) -> Vec<Xid> {
+        self.inner.lock().levels.iter().flat_map(|l| l.children.iter().copied()).collect()
+    }
+
+    /// The transaction goes on elsewhere: the session has none any more. Gives its row locks.
+    pub(crate) fn leave(&self) -> Vec<RowKey> {
+        self.over.store(true, Ordering::Release);
+        self.backend.combos.lock().clear();
+        self.backend.end_xid();
+        let (keys, kept) = {
+            let mut inner = self.inner.lock();
+            (std::mem::take(&mut inner.row_keys), inner.kept.take())
+        };
+        drop(kept);
+        self.backend.slot().in_transaction.store(false, Ordering::Relaxed);
+        keys
+    }
+
     /// The states are settled: wakes, releases, forgets.
     fn finish(&self, xids: &[Xid], committed: bool) {
         if let Some(serial) = self.serial() {

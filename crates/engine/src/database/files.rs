@@ -99,6 +99,30 @@ impl PendingFiles {
         self.all.iter().any(|p| !p.at_commit && p.file == file && p.sub == sub)
     }
 
+    /// Files made, and files to drop, of a transaction that is to be prepared.
+    pub fn permanent(&self) -> Result<(Vec<RelFile>, Vec<RelFile>)> {
+        if self.folder.is_some() {
+            return Err(base::Error::unsupported(
+                "PREPARE TRANSACTION after CREATE or DROP DATABASE",
+            ));
+        }
+        if self.all.iter().any(|p| p.persistence == Persistence::Temp) {
+            return Err(base::err!(
+                FEATURE_NOT_SUPPORTED,
+                "cannot PREPARE a transaction that has operated on temporary objects"
+            ));
+        }
+        let of = |at_commit| {
+            self.all.iter().filter(move |p| p.at_commit == at_commit).map(|p| p.file).collect()
+        };
+        Ok((of(false), of(true)))
+    }
+
+    /// The files are somebody else's from now on.
+    pub fn forget(&mut self) {
+        self.all.clear();
+    }
+
     /// The files whose removal has to be in the commit record.
     pub fn to_drop(&self) -> Vec<RelFile> {
         self.all

@@ -8,6 +8,7 @@ pub(crate) mod folders;
 mod memory;
 mod oids;
 mod redo;
+pub(crate) mod two_phase;
 
 pub use checkpoint::CheckpointKind;
 pub use create::CreateOptions;
@@ -56,6 +57,8 @@ pub struct Database {
     pub(crate) changes: crate::autovacuum::AllChanges,
     pub(crate) doors: folders::Doors,
     pub(crate) exports: crate::session::Exports,
+    /// Prepared transactions.
+    pub(crate) prepared: two_phase::PreparedList,
     /// The server's parts, as the log knows them.
     parts: Mutex<HashMap<String, Arc<crate::log::LogWho>>>,
     /// Counters.
@@ -148,6 +151,7 @@ impl Database {
             changes: Default::default(),
             doors: Default::default(),
             exports: Default::default(),
+            prepared: Default::default(),
             parts: Mutex::default(),
             stats: Default::default(),
             memory: base::memory::Account::root(0),
@@ -185,6 +189,7 @@ impl Database {
         })?;
         storage.wal.start_writing(end.end)?;
         storage.txn.end_recovery(end.end)?;
+        self.adopt_prepared()?;
         redo.finish(clean)?;
         if !clean {
             self.remove_orphans()?;

@@ -2,16 +2,17 @@
 
 use super::Database;
 use super::folders::{self, DATABASE_CREATE, DATABASE_DROP};
+use super::two_phase::PreparedState;
 use access::btree::redo::BtreeRedo;
 use access::heap::HeapRedo;
 use access::sequence::SequenceRedo;
 use base::{BlockNo, Error, Fork, Lsn, Oid, PAGE_SIZE, RelFile, Result, SqlState, Xid};
 use buffer::{BufferPool, Persistence, STORAGE_CREATE, StorageRedo, XlogRedo};
 use os::sync::Mutex;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
-use txn::{INFO_COMMIT, TxnManager, XactRecord};
+use txn::{INFO_COMMIT, INFO_PREPARE, TxnManager, XactRecord};
 use wal::{Record, Redo, RedoTable, Rmgr, xlog_info};
 
 /// Files made by transactions whose end has not been replayed yet.
@@ -44,6 +45,8 @@ impl Recovery {
             pool: pool.clone(),
             made: self.made.clone(),
             doomed: self.doomed.clone(),
+            database: self.database.clone(),
+            prepared: Mutex::new(None),
         };
         let databases = Databases { pool: pool.clone(), doomed: self.doomed.clone() };
         RedoTable::new()
@@ -108,10 +111,46 @@ struct Transactions {
     pool: Arc<BufferPool>,
     made: Arc<Made>,
     doomed: Arc<Doomed>,
+    database: Arc<Database>,
+    /// Prepared transactions at this point of replay; those with files before the first.
+    prepared: Mutex<Option<HashSet<Xid>>>,
+}
+
+impl Transactions {
+    /// True if the transaction was prepared; it is not any more.
+    fn was_prepared(&self, xid: Xid) -> Result<bool> {
+        let mut prepared = self.prepared.lock();
+        let list = match &mut *prepared {
+            Some(list) => list,
+            none => none.insert(self.database.prepared_files()?.into_iter().collect()),
+        };
+        Ok(list.remove(&xid))
+    }
+
+    fn redo_prepare(&self, record: &Record) -> Result<()> {
+        let state = PreparedState::decode(record.data())?;
+        self.was_prepared(record.xid)?;
+        if let Some(list) = &mut *self.prepared.lock() {
+            list.insert(record.xid);
+        }
+        for xid in state.subxids {
+            self.txn.observe_xid(Xid(xid))?;
+        }
+        self.made.lock().remove(&record.xid);
+        self.database.write_prepared(record.xid, record.data())
+    }
 }
 
 impl Redo for Transactions {
     fn redo(&self, record: &Record) -> Result<()> {
+        if record.info & 0xF0 == INFO_PREPARE {
+            return self.redo_prepare(record);
+        }
+        let mut prepared = None;
+        if self.was_prepared(record.xid)? {
+            prepared = Some(self.database.read_prepared(record.xid)?);
+            self.database.remove_prepared(record.xid)?;
+        }
         let end: Lsn = record.lsn_end;
         let (dropped, _) = self.txn.redo(record.info, record.xid, record.data(), end)?;
         let made = self.made.lock().remove(&record.xid);
@@ -125,7 +164,8 @@ impl Redo for Transactions {
                 folders::remove(self.pool.disk(), self.pool.data_dir(), database)?;
             }
         } else {
-            for file in made.into_iter().flatten() {
+            let theirs = prepared.map(|p| p.made()).unwrap_or_default();
+            for file in made.into_iter().flatten().chain(theirs) {
                 self.pool.drop_relation(file)?;
             }
         }
@@ -133,6 +173,12 @@ impl Redo for Transactions {
     }
 
     fn describe(&self, record: &Record) -> String {
+        if record.info & 0xF0 == INFO_PREPARE {
+            return match PreparedState::decode(record.data()) {
+                Ok(state) => format!("PREPARE gid {}", state.gid),
+                Err(e) => e.message().to_string(),
+            };
+        }
         match XactRecord::decode(record.data()) {
             Ok(_) => TxnManager::describe(record.info, record.data()),
             Err(e) => e.message().to_string(),
@@ -140,7 +186,11 @@ impl Redo for Transactions {
     }
 
     fn identify(&self, info: u8) -> &'static str {
-        if info & 0xF0 == INFO_COMMIT { "COMMIT" } else { "ABORT" }
+        match info & 0xF0 {
+            INFO_COMMIT => "COMMIT",
+            INFO_PREPARE => "PREPARE",
+            _ => "ABORT",
+        }
     }
 }
 

@@ -57,10 +57,6 @@ fn isolation_of(level: IsolationLevel) -> Isolation {
     }
 }
 
-fn no_prepared(name: &str) -> Error {
-    err!(UNDEFINED_OBJECT, "prepared transaction with identifier \"{name}\" does not exist")
-}
-
 fn no_transaction() -> Error {
     Error::with_severity(
         base::Severity::Warning,
@@ -80,7 +76,7 @@ impl Session {
     }
 
     /// Closes what does not outlive the transaction.
-    fn drop_portals(&mut self) {
+    pub(super) fn drop_portals(&mut self) {
         if !self.portals.is_empty() {
             self.portals.retain(|_, p| p.is_held());
             self.show_cursors();
@@ -405,20 +401,22 @@ impl Session {
                 self.rollback_to(name)?;
                 Ok("ROLLBACK")
             }
-            TransactionStmt::Prepare(_) => self.prepare_transaction(),
+            TransactionStmt::Prepare(gid) => self.prepare_transaction(gid),
             TransactionStmt::CommitPrepared(name) => {
                 self.prevent_in_block("COMMIT PREPARED")?;
-                Err(no_prepared(name))
+                self.end_prepared(name, true)?;
+                Ok("COMMIT PREPARED")
             }
             TransactionStmt::RollbackPrepared(name) => {
                 self.prevent_in_block("ROLLBACK PREPARED")?;
-                Err(no_prepared(name))
+                self.end_prepared(name, false)?;
+                Ok("ROLLBACK PREPARED")
             }
         }
     }
 
     /// PREPARE TRANSACTION, which the setting forbids unless it is changed.
-    fn prepare_transaction(&mut self) -> Result<&'static str> {
+    fn prepare_transaction(&mut self, gid: &str) -> Result<&'static str> {
         if self.block.failed {
             self.rollback_all()?;
             return Ok("ROLLBACK");
@@ -428,13 +426,19 @@ impl Session {
             self.rollback_all()?;
             return Ok("ROLLBACK");
         }
-        let most = self.core.settings.lock().i64("max_prepared_transactions");
-        self.rollback_all()?;
-        if most > 0 {
-            return Err(Error::unsupported("PREPARE TRANSACTION"));
+        self.prepare_block(gid)?;
+        Ok("PREPARE TRANSACTION")
+    }
+
+    /// The end of a prepared transaction, with a transaction of the session's around it.
+    fn end_prepared(&mut self, gid: &str, commit: bool) -> Result<()> {
+        match self.finish_prepared(gid, commit) {
+            Ok(()) => self.commit_transaction(),
+            Err(e) => {
+                let _ = self.rollback_all();
+                Err(e)
+            }
         }
-        Err(err!(OBJECT_NOT_IN_PREREQUISITE_STATE, "prepared transactions are disabled")
-            .hint("Set \"max_prepared_transactions\" to a nonzero value."))
     }
 
     fn begin_block(&mut self, modes: &[TransactionMode]) -> Result<()> {
@@ -558,7 +562,7 @@ impl Session {
             .ok_or_else(|| err!(S_E_INVALID_SPECIFICATION, "savepoint \"{name}\" does not exist"))
     }
 
-    fn commit_sub(&mut self, txn: &txn::Txn) -> Result<()> {
+    pub(super) fn commit_sub(&mut self, txn: &txn::Txn) -> Result<()> {
         let from = txn.current_sub();
         txn.commit_sub()?;
         self.core.files.lock().sub_committed(from, txn.current_sub());

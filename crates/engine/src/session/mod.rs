@@ -26,6 +26,7 @@ mod query;
 mod rewrite_table;
 mod simple;
 mod snapshots;
+mod two_phase;
 mod utility;
 
 pub use block::TransactionStatus;

@@ -98,6 +98,8 @@ pub trait SysSession {
     fn start_times(&self) -> (i64, i64);
     /// Open cursors.
     fn cursors(&self) -> Vec<CursorInfo>;
+    /// Prepared transactions: id, name, when (microseconds since 2000), owner, database.
+    fn prepared_transactions(&self) -> Vec<(u64, String, i64, u32, u32)>;
     /// Prepared statements.
     fn prepared(&self) -> Vec<PreparedInfo>;
     /// The session's temporary schema.

@@ -133,6 +133,14 @@ impl SysSession for StatementEnv<'_> {
         self.core.cursors.lock().clone()
     }
 
+    fn prepared_transactions(&self) -> Vec<(u64, String, i64, u32, u32)> {
+        let all = self.core.database.prepared.all.lock();
+        let row = |p: &crate::database::two_phase::PreparedState| {
+            (p.xid, p.gid.clone(), p.prepared - EPOCH_SHIFT, p.owner, p.database)
+        };
+        all.iter().map(|p| row(&p.0.state)).collect()
+    }
+
     fn prepared(&self) -> Vec<PreparedInfo> {
         let all = self.core.prepared.lock();
         let mut list: Vec<PreparedInfo> =

@@ -35,8 +35,19 @@ pub(super) fn rows(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
             Datum::Null,
             text(PLPGSQL),
         ]]),
-        "pg_prepared_xact"
-        | "pg_listening_channels"
+        "pg_prepared_xact" => {
+            let row = |(xid, gid, at, owner, db): (u64, String, i64, u32, u32)| {
+                vec![
+                    Datum::U32(xid as u32),
+                    text(&gid),
+                    Datum::I64(at),
+                    Datum::U32(owner),
+                    Datum::U32(db),
+                ]
+            };
+            Ok(s.prepared_transactions().into_iter().map(row).collect())
+        }
+        "pg_listening_channels"
         | "pg_stat_get_wal_senders"
         | "pg_stat_get_wal_receiver"
         | "pg_stat_get_subscription"

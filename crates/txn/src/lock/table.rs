@@ -483,6 +483,63 @@ impl LockManager {
         }
     }
 
+    /// What the session holds for its transaction.
+    pub(crate) fn held_by_transaction(&self, me: &Backend) -> Vec<(LockTag, LockMode)> {
+        let local = me.local_locks();
+        let own = |l: &LocalLock| l.counts.iter().any(|(o, _)| *o != Owner::Session);
+        local.held.iter().filter(|(_, l)| own(l)).map(|(key, _)| *key).collect()
+    }
+
+    /// Moves the transaction's locks from one session to another; nobody can come between.
+    pub(crate) fn hand_over(&self, from: &Backend, to: &Backend) {
+        for (tag, mode) in self.held_by_transaction(from) {
+            let (fast, kept) = {
+                let mut local = from.local_locks();
+                let Some(lock) = local.held.get_mut(&(tag, mode)) else { continue };
+                lock.counts.retain(|(o, _)| *o == Owner::Session);
+                let (fast, kept) = (lock.fast, !lock.counts.is_empty());
+                if !kept {
+                    local.held.remove(&(tag, mode));
+                }
+                (fast, kept)
+            };
+            // A strong request looks at the notes under their mutex: it finds the lock either
+            // there or in the table.
+            let mut notes = from.slot().fast.lock();
+            let noted = match weak(tag, mode) {
+                Some((db, rel)) if fast && !kept => notes.remove(db, rel, mode),
+                _ => false,
+            };
+            let mut partition = self.partition(&tag).lock();
+            let lock = partition.entry(tag).or_default();
+            lock.grant(to.id(), mode.bit());
+            if !noted
+                && !kept
+                && let Some(at) = lock.holders.iter().position(|h| h.0 == from.id())
+            {
+                lock.holders[at].1 &= !mode.bit();
+                if lock.holders[at].1 == 0 {
+                    lock.holders.swap_remove(at);
+                }
+            }
+            drop(partition);
+            drop(notes);
+            if kept && let Some((_, rel)) = strong(tag, mode) {
+                self.strong.add(rel);
+            }
+            to.local_locks().held.entry((tag, mode)).or_default().add(Owner::Level(0));
+        }
+    }
+
+    /// Takes a lock that was held before the server stopped. Nobody else holds any.
+    pub(crate) fn hold_again(&self, me: &Backend, tag: LockTag, mode: LockMode) {
+        if let Some((_, rel)) = strong(tag, mode) {
+            self.strong.add(rel);
+        }
+        self.partition(&tag).lock().entry(tag).or_default().grant(me.id(), mode.bit());
+        me.local_locks().held.entry((tag, mode)).or_default().add(Owner::Level(0));
+    }
+
     pub(crate) fn release_all(&self, me: &Backend) {
         self.release_owned(me, |_| true);
     }
