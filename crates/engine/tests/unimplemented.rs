@@ -11,7 +11,9 @@ const INTERNAL: Oid = Oid(2281);
 /// Types that only the system's own code can give or take.
 fn is_internal(ty: Oid) -> bool {
     let Some(t) = type_(ty) else { return false };
-    ty == INTERNAL || t.typname.ends_with("_handler") || matches!(t.typname, "trigger" | "event_trigger")
+    ty == INTERNAL
+        || t.typname.ends_with("_handler")
+        || matches!(t.typname, "trigger" | "event_trigger")
 }
 
 fn sources(dir: &Path, out: &mut String) {
@@ -52,7 +54,15 @@ fn reason(row: &ProcRow) -> &'static str {
         "large objects"
     } else if has(&["xml", "xpath"]) {
         "XML"
-    } else if has(&["replication", "wal", "logical", "slot", "standby", "subscription", "publication"]) {
+    } else if has(&[
+        "replication",
+        "wal",
+        "logical",
+        "slot",
+        "standby",
+        "subscription",
+        "publication",
+    ]) {
         "replication"
     } else if has(&["backup", "promote", "recovery"]) {
         "backup and recovery"
@@ -60,7 +70,10 @@ fn reason(row: &ProcRow) -> &'static str {
         "pg_upgrade"
     } else if has(&["brin", "gin_", "gist", "spg", "hash"]) {
         "index access methods"
-    } else if name.starts_with("ts_") || name.starts_with("dsnowball") || has(&["tsquery", "tsvector"]) {
+    } else if name.starts_with("ts_")
+        || name.starts_with("dsnowball")
+        || has(&["tsquery", "tsvector"])
+    {
         "text search dictionaries"
     } else if name.starts_with("pg_stat") || has(&["statistics", "stats"]) {
         "statistics"
