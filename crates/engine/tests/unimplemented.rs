@@ -34,8 +34,30 @@ fn words(root: &Path) -> HashSet<String> {
     for part in ["crates/engine/src", "crates/executor/src", "crates/analyze/src"] {
         sources(&root.join(part), &mut text);
     }
+    let mut out = HashSet::new();
+    // Ranges of OIDs: `1922..=1927`.
+    for (before, after) in text.split("..=").zip(text.split("..=").skip(1)) {
+        let number = |digits: &str| digits.parse::<u32>().ok().filter(|n| *n > 200);
+        let first = before.rsplit(|c: char| !c.is_ascii_digit()).next().and_then(number);
+        let last = after.split(|c: char| !c.is_ascii_digit()).next().and_then(number);
+        if let (Some(first), Some(last)) = (first, last)
+            && last.saturating_sub(first) < 400
+        {
+            out.extend((first..=last).map(|n| n.to_string()));
+        }
+    }
     let pieces = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    pieces.filter(|w| !w.is_empty()).map(str::to_string).collect()
+    out.extend(pieces.filter(|w| !w.is_empty()).map(str::to_string));
+    out
+}
+
+/// Families of which the session's code takes names apart.
+fn is_of_family(name: &str) -> bool {
+    name.starts_with("pg_stat_")
+        || (name.starts_with("has_") && name.ends_with("_privilege"))
+        || name.ends_with("_is_visible")
+        // Their rows come with the information schema.
+        || name.starts_with("_pg_")
 }
 
 fn is_done(row: &ProcRow, named: &HashSet<String>) -> bool {
@@ -43,6 +65,9 @@ fn is_done(row: &ProcRow, named: &HashSet<String>) -> bool {
         || functions::set_returning(row.oid).is_some()
         || functions::aggregate(row.oid).is_some()
         || (!row.prosrc.is_empty() && named.contains(row.prosrc))
+        || (row.proname.contains('_') && named.contains(row.proname))
+        || is_of_family(row.proname)
+        || row.prosrc.starts_with("window_")
         || named.contains(&row.oid.to_string())
 }
 
@@ -79,6 +104,8 @@ fn reason(row: &ProcRow) -> &'static str {
         "statistics"
     } else if has(&["snapshot", "txid", "xact", "xid"]) {
         "transaction snapshots as values"
+    } else if has(&["_accum", "_sum", "_combine", "float8_", "_avg"]) {
+        "steps of aggregates, which are done as a whole here"
     } else if has(&["foreign", "fdw", "server"]) {
         "foreign data"
     } else {
