@@ -62,7 +62,7 @@ fn is_of_family(name: &str) -> bool {
 
 fn is_done(row: &ProcRow, named: &HashSet<String>) -> bool {
     functions::lookup(row.oid).is_some_and(|e| e.has_body)
-        || functions::set_returning(row.oid).is_some()
+        || functions::has_set_body(row.oid)
         || functions::aggregate(row.oid).is_some()
         || (!row.prosrc.is_empty() && named.contains(row.prosrc))
         || (row.proname.contains('_') && named.contains(row.proname))
