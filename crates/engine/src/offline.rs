@@ -55,7 +55,17 @@ impl Describer {
             return (name, rest);
         }
         match self.table.get(record.rmgr) {
-            Some(manager) => (manager.identify(record.info).to_string(), manager.describe(record)),
+            Some(manager) => {
+                let text = manager.describe(record);
+                match manager.identify(record.info) {
+                    // The description begins with the name then.
+                    "UNKNOWN" => {
+                        let (name, rest) = text.split_once(' ').unwrap_or((&text, ""));
+                        (name.to_string(), rest.to_string())
+                    }
+                    name => (name.to_string(), text),
+                }
+            }
             None => (format!("UNKNOWN ({:x})", record.info & 0xF0), String::new()),
         }
     }
