@@ -21,6 +21,7 @@ mod functions;
 pub mod log;
 pub mod notify;
 mod notify_fn;
+pub mod offline;
 mod ri;
 pub mod rows;
 mod sequence_fn;

@@ -11,7 +11,9 @@ const INTERNAL: Oid = Oid(2281);
 /// Types that only the system's own code can give or take.
 fn is_internal(ty: Oid) -> bool {
     let Some(t) = type_(ty) else { return false };
-    ty == INTERNAL || t.typname.ends_with("_handler") || matches!(t.typname, "trigger" | "event_trigger")
+    ty == INTERNAL
+        || t.typname.ends_with("_handler")
+        || matches!(t.typname, "trigger" | "event_trigger")
 }
 
 fn sources(dir: &Path, out: &mut String) {
@@ -32,15 +34,40 @@ fn words(root: &Path) -> HashSet<String> {
     for part in ["crates/engine/src", "crates/executor/src", "crates/analyze/src"] {
         sources(&root.join(part), &mut text);
     }
+    let mut out = HashSet::new();
+    // Ranges of OIDs: `1922..=1927`.
+    for (before, after) in text.split("..=").zip(text.split("..=").skip(1)) {
+        let number = |digits: &str| digits.parse::<u32>().ok().filter(|n| *n > 200);
+        let first = before.rsplit(|c: char| !c.is_ascii_digit()).next().and_then(number);
+        let last = after.split(|c: char| !c.is_ascii_digit()).next().and_then(number);
+        if let (Some(first), Some(last)) = (first, last)
+            && last.saturating_sub(first) < 400
+        {
+            out.extend((first..=last).map(|n| n.to_string()));
+        }
+    }
     let pieces = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    pieces.filter(|w| !w.is_empty()).map(str::to_string).collect()
+    out.extend(pieces.filter(|w| !w.is_empty()).map(str::to_string));
+    out
+}
+
+/// Families of which the session's code takes names apart.
+fn is_of_family(name: &str) -> bool {
+    name.starts_with("pg_stat_")
+        || (name.starts_with("has_") && name.ends_with("_privilege"))
+        || name.ends_with("_is_visible")
+        // Their rows come with the information schema.
+        || name.starts_with("_pg_")
 }
 
 fn is_done(row: &ProcRow, named: &HashSet<String>) -> bool {
     functions::lookup(row.oid).is_some_and(|e| e.has_body)
-        || functions::set_returning(row.oid).is_some()
+        || functions::has_set_body(row.oid)
         || functions::aggregate(row.oid).is_some()
         || (!row.prosrc.is_empty() && named.contains(row.prosrc))
+        || (row.proname.contains('_') && named.contains(row.proname))
+        || is_of_family(row.proname)
+        || row.prosrc.starts_with("window_")
         || named.contains(&row.oid.to_string())
 }
 
@@ -52,7 +79,15 @@ fn reason(row: &ProcRow) -> &'static str {
         "large objects"
     } else if has(&["xml", "xpath"]) {
         "XML"
-    } else if has(&["replication", "wal", "logical", "slot", "standby", "subscription", "publication"]) {
+    } else if has(&[
+        "replication",
+        "wal",
+        "logical",
+        "slot",
+        "standby",
+        "subscription",
+        "publication",
+    ]) {
         "replication"
     } else if has(&["backup", "promote", "recovery"]) {
         "backup and recovery"
@@ -60,12 +95,17 @@ fn reason(row: &ProcRow) -> &'static str {
         "pg_upgrade"
     } else if has(&["brin", "gin_", "gist", "spg", "hash"]) {
         "index access methods"
-    } else if name.starts_with("ts_") || name.starts_with("dsnowball") || has(&["tsquery", "tsvector"]) {
+    } else if name.starts_with("ts_")
+        || name.starts_with("dsnowball")
+        || has(&["tsquery", "tsvector"])
+    {
         "text search dictionaries"
     } else if name.starts_with("pg_stat") || has(&["statistics", "stats"]) {
         "statistics"
     } else if has(&["snapshot", "txid", "xact", "xid"]) {
         "transaction snapshots as values"
+    } else if has(&["_accum", "_sum", "_combine", "float8_", "_avg"]) {
+        "steps of aggregates, which are done as a whole here"
     } else if has(&["foreign", "fdw", "server"]) {
         "foreign data"
     } else {

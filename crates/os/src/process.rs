@@ -257,3 +257,9 @@ pub fn read_password(prompt: &str) -> Option<String> {
     read.ok()?;
     Some(line.trim_end_matches(['\n', '\r']).to_string())
 }
+
+/// Programs that write into a pipe end quietly when nobody reads it.
+pub fn end_on_broken_pipes() {
+    // SAFETY: restores the default action; no handler of ours runs.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+}

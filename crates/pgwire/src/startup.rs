@@ -91,7 +91,8 @@ fn parameters(version: u32, mut r: Reader<'_>) -> Result<Parameters> {
     let bad = || fatal("invalid startup packet layout: expected terminator as last byte".into());
     let mut list = Vec::new();
     loop {
-        let name = r.cstr().map_err(|_| bad())?;
+        // A name without its end is taken as the end of the list.
+        let Ok(name) = r.cstr() else { return Ok(Parameters { version, list }) };
         if name.is_empty() {
             break;
         }

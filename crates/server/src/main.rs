@@ -15,6 +15,7 @@ mod hba;
 mod initdb;
 mod listen;
 mod log;
+mod offline;
 mod pidfile;
 mod postmaster;
 mod reactor;
@@ -32,10 +33,13 @@ static ALLOCATOR: os::memory::Counting<mimalloc::MiMalloc> =
 
 const PROGRAMS: &str = "postgres, initdb, pg_ctl, pg_isready, pg_controldata, createdb, dropdb, \
                         createuser, dropuser, vacuumdb, reindexdb, clusterdb, oid2name, \
-                        pg_config, pg_test_fsync, pg_test_timing";
+                        pg_config, pg_test_fsync, pg_test_timing, pg_checksums, pg_waldump";
 
 /// Runs the program of this name; None if there is none.
 fn run(name: &str, args: &[String]) -> Option<i32> {
+    if !matches!(name, "postgres" | "postmaster") {
+        os::process::end_on_broken_pipes();
+    }
     Some(match name {
         "postgres" | "postmaster" => postgres(args),
         "initdb" => initdb::main(args),
@@ -50,6 +54,8 @@ fn run(name: &str, args: &[String]) -> Option<i32> {
         "reindexdb" => tools::scripts::reindexdb::main(args),
         "clusterdb" => tools::scripts::clusterdb::main(args),
         "oid2name" => tools::oid2name::main(args),
+        "pg_checksums" => offline::pg_checksums::main(args),
+        "pg_waldump" => offline::pg_waldump::main(args),
         "pg_config" => tools::pg_config::main(args),
         "pg_test_fsync" => tools::pg_test_fsync::main(args),
         "pg_test_timing" => tools::pg_test_timing::main(args),

@@ -99,9 +99,8 @@ fn listing(program: &Program, chosen: bool) -> String {
             conditions.push(format!("c.relname ~~ {}", literal(name)));
         }
     } else if !given.has("system-objects") {
-        conditions.push(
-            "n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')".to_string(),
-        );
+        conditions
+            .push("n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')".to_string());
     }
     let condition = match conditions.is_empty() {
         true => "true".to_string(),
@@ -130,7 +129,8 @@ fn table(
 }
 
 fn aligned(rows: &[Vec<Option<String>>], columns: &[&str], head: bool) -> String {
-    let cell = |row: &Vec<Option<String>>, i: usize| row.get(i).cloned().flatten().unwrap_or_default();
+    let cell =
+        |row: &Vec<Option<String>>, i: usize| row.get(i).cloned().flatten().unwrap_or_default();
     let width = |i: usize| {
         let longest = rows.iter().map(|r| cell(r, i).len()).max().unwrap_or(0);
         longest.max(columns[i].len())

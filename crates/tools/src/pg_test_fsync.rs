@@ -117,9 +117,7 @@ impl Test {
     }
 
     fn write(&self, file: &File, writes: usize) -> Io<()> {
-        (0..writes).try_for_each(|i| {
-            file.write_all_at(&self.bytes[..BLOCK], (i * BLOCK) as u64)
-        })
+        (0..writes).try_for_each(|i| file.write_all_at(&self.bytes[..BLOCK], (i * BLOCK) as u64))
     }
 
     fn methods(&self, writes: usize) -> Io<()> {
@@ -158,9 +156,8 @@ impl Test {
             };
             let size = kb * 1024;
             self.run(&what, || {
-                (0..count).try_for_each(|i| {
-                    file.write_all_at(&self.bytes[..size], (i * size) as u64)
-                })
+                (0..count)
+                    .try_for_each(|i| file.write_all_at(&self.bytes[..size], (i * size) as u64))
             });
         }
         Ok(())

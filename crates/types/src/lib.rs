@@ -24,6 +24,7 @@ pub mod numeric;
 pub mod oid;
 pub mod range;
 pub mod record;
+pub mod snapshot;
 pub mod ts;
 pub mod tuple;
 

@@ -42,7 +42,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "executor",
         ],
     ),
-    ("server", &["base", "os", "types", "pgwire", "engine", "tools"]),
+    ("server", &["base", "os", "types", "pgwire", "wal", "engine", "tools"]),
     ("tools", &["base", "os", "types", "parser", "pgwire", "engine", "wal"]),
 ];
 

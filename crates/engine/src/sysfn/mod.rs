@@ -92,6 +92,11 @@ pub trait SysSession {
     fn signal(&self, pid: i32, terminate: bool) -> bool;
     /// The transaction's id; given one if `assign`.
     fn xid(&self, assign: bool) -> Result<Option<u64>>;
+    /// Which transactions are over now: the least that is not, the next one, those between that
+    /// are in progress.
+    fn running_xids(&self) -> Result<(u64, u64, Vec<u64>)>;
+    /// What became of a transaction: in progress, committed or aborted.
+    fn xid_status(&self, xid: u64) -> Result<&'static str>;
     /// The end of the log: written and flushed.
     fn wal_ends(&self) -> (u64, u64);
     /// Microseconds since 2000: server start, configuration read.

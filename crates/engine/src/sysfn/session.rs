@@ -119,6 +119,33 @@ impl SysSession for StatementEnv<'_> {
         Ok(txn.top_xid_if_any().map(|x| x.0))
     }
 
+    fn running_xids(&self) -> Result<(u64, u64, Vec<u64>)> {
+        let txns = &self.core.database.storage().txn;
+        let (first, next) = (txns.oldest_running().0, txns.next_xid().0);
+        let mut running = Vec::new();
+        for xid in first..next {
+            if txns.status(base::Xid(xid))? == txn::XidStatus::InProgress {
+                running.push(xid);
+            }
+        }
+        Ok((running.first().copied().unwrap_or(next), next, running))
+    }
+
+    fn xid_status(&self, xid: u64) -> Result<&'static str> {
+        let txns = &self.core.database.storage().txn;
+        if xid >= txns.next_xid().0 {
+            return Err(base::err!(
+                INVALID_PARAMETER_VALUE,
+                "transaction ID {xid} is in the future"
+            ));
+        }
+        Ok(match txns.status(base::Xid(xid))? {
+            txn::XidStatus::InProgress => "in progress",
+            txn::XidStatus::Committed(_) => "committed",
+            txn::XidStatus::Aborted => "aborted",
+        })
+    }
+
     fn wal_ends(&self) -> (u64, u64) {
         let wal = self.core.database.wal();
         (wal.inserted().0, wal.flushed().0)

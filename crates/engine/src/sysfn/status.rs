@@ -82,6 +82,15 @@ fn transaction(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Dat
     Some(match name {
         "pg_current_xact_id" | "txid_current" => s.xid(true).map(id),
         "pg_current_xact_id_if_assigned" | "txid_current_if_assigned" => s.xid(false).map(id),
+        "pg_current_snapshot" | "txid_current_snapshot" => {
+            s.running_xids().map(|(xmin, xmax, running)| {
+                let value = types::snapshot::SnapshotValue { xmin, xmax, running };
+                Datum::bytes(value.encode())
+            })
+        }
+        "pg_xact_status" | "txid_status" => {
+            args.int(0).and_then(|xid| s.xid_status(xid as u64)).map(Datum::text)
+        }
         "pg_last_committed_xact" | "pg_xact_commit_timestamp" => {
             let _ = args;
             Err(base::err!(OBJECT_NOT_IN_PREREQUISITE_STATE, "could not get commit timestamp data")

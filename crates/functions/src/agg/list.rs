@@ -169,13 +169,13 @@ fn extremes(oid: u32) -> Option<AggFactory> {
     Some(match oid {
         2117 => |_| best::<i16>(Greater),
         2116 | 2122 => |_| best::<i32>(Greater),
-        2115 | 2123 | 2125 | 2126 | 2127 | 4189 | 5099 => |_| best::<i64>(Greater),
+        2115 | 2123 | 2125 | 2126 | 2127 => |_| best::<i64>(Greater),
         2118 => |_| best::<u32>(Greater),
         2119 => |_| best::<f32>(Greater),
         2120 => |_| best::<f64>(Greater),
         2133 => |_| best::<i16>(Less),
         2132 | 2138 => |_| best::<i32>(Less),
-        2131 | 2139 | 2141 | 2142 | 2143 | 4190 | 5100 => |_| best::<i64>(Less),
+        2131 | 2139 | 2141 | 2142 | 2143 => |_| best::<i64>(Less),
         2134 => |_| best::<u32>(Less),
         2135 => |_| best::<f32>(Less),
         2136 => |_| best::<f64>(Less),
@@ -195,8 +195,8 @@ fn extremes(oid: u32) -> Option<AggFactory> {
         3565 => |_| best_bytes(Less, inet_order),
         2797 => |_| best_bytes(Greater, tid_order),
         2798 => |_| best_bytes(Less, tid_order),
-        2050 | 6373 | 3526 => |_| rows(BestOf::new(Greater), true),
-        2051 | 6374 | 3527 => |_| rows(BestOf::new(Less), true),
+        2050 | 6373 | 3526 | 4189 | 5099 => |_| rows(BestOf::new(Greater), true),
+        2051 | 6374 | 3527 | 4190 | 5100 => |_| rows(BestOf::new(Less), true),
         _ => return None,
     })
 }

@@ -122,7 +122,7 @@ fn numeric_digits(stored: &[u8]) -> Option<(Vec<u8>, i32)> {
     Some((bytes, n.weight))
 }
 
-fn hash_num(stored: &[u8]) -> u32 {
+pub(crate) fn hash_num(stored: &[u8]) -> u32 {
     match numeric_digits(stored) {
         None => 0,
         Some((digits, _)) if digits.is_empty() => u32::MAX,
@@ -130,7 +130,7 @@ fn hash_num(stored: &[u8]) -> u32 {
     }
 }
 
-fn hash_num_extended(stored: &[u8], seed: u64) -> u64 {
+pub(crate) fn hash_num_extended(stored: &[u8], seed: u64) -> u64 {
     match numeric_digits(stored) {
         None => seed,
         Some((digits, _)) if digits.is_empty() => seed.wrapping_sub(1),

@@ -251,32 +251,120 @@ fn integer<T: TryFrom<i128>>(bytes: &[u8], name: &str) -> Result<Option<T>> {
     number(bytes, name)?.map(|n| numeric::to_int(&n.encode()?, name)).transpose()
 }
 
-fn hash(bytes: &[u8], seed: Option<u64>) -> u64 {
-    use super::hash::{hash_bytes, hash_bytes_extended};
-    fn token(bytes: &[u8], seed: Option<u64>) -> u64 {
-        match seed {
-            None => hash_bytes(bytes) as u64,
-            Some(s) => hash_bytes_extended(bytes, s),
+/// What a scalar, or the beginning of an array or object, adds to a hash.
+trait Mix {
+    fn start(&mut self, object: bool);
+    fn scalar(&mut self, value: &Json) -> Result<()>;
+    fn text(&mut self, text: &str);
+}
+
+struct Plain(u32);
+
+impl Mix for Plain {
+    fn start(&mut self, object: bool) {
+        self.0 ^= if object { 0x2000_0000 } else { 0x4000_0000 };
+    }
+    fn scalar(&mut self, value: &Json) -> Result<()> {
+        let one = match value {
+            Json::Null => 1,
+            Json::Bool(true) => 2,
+            Json::Bool(false) => 4,
+            Json::Number(n) => super::hash::hash_num(&n.encode()?),
+            _ => return Ok(()),
+        };
+        self.0 = self.0.rotate_left(1) ^ one;
+        Ok(())
+    }
+    fn text(&mut self, text: &str) {
+        self.0 = self.0.rotate_left(1) ^ super::hash::hash_bytes(text.as_bytes());
+    }
+}
+
+/// 64 bits, of which each half is turned for itself.
+struct Seeded(u64, u64);
+
+impl Seeded {
+    fn add(&mut self, one: u64) {
+        let (high, low) = ((self.0 >> 32) as u32, self.0 as u32);
+        self.0 = (high.rotate_left(1) as u64) << 32 | low.rotate_left(1) as u64;
+        self.0 ^= one;
+    }
+}
+
+impl Mix for Seeded {
+    fn start(&mut self, object: bool) {
+        self.0 ^= if object { 0x2000_0000_2000_0000 } else { 0x4000_0000_4000_0000 };
+    }
+    fn scalar(&mut self, value: &Json) -> Result<()> {
+        let seed = self.1;
+        let one = match value {
+            Json::Null => seed.wrapping_add(1),
+            Json::Bool(b) if seed != 0 => super::hash::hash_u32_extended(*b as u32, seed),
+            Json::Bool(true) => 2,
+            Json::Bool(false) => 4,
+            Json::Number(n) => super::hash::hash_num_extended(&n.encode()?, seed),
+            _ => return Ok(()),
+        };
+        self.add(one);
+        Ok(())
+    }
+    fn text(&mut self, text: &str) {
+        self.add(super::hash::hash_bytes_extended(text.as_bytes(), self.1));
+    }
+}
+
+fn mix(value: &Json, top: bool, out: &mut dyn Mix) -> Result<()> {
+    match value {
+        Json::Array(items) => {
+            out.start(false);
+            items.iter().try_for_each(|i| mix(i, false, out))
+        }
+        Json::Object(members) => {
+            out.start(true);
+            members.iter().try_for_each(|(key, value)| {
+                out.text(key);
+                mix(value, false, out)
+            })
+        }
+        scalar => {
+            // A scalar alone is an array of one.
+            if top {
+                out.start(false);
+            }
+            match scalar {
+                Json::String(s) => out.text(s),
+                other => out.scalar(other)?,
+            }
+            Ok(())
         }
     }
-    // The canonical text is the same for equal values once numbers lose their trailing zeros.
-    fn canonical(value: &Json) -> Json {
-        match value {
-            Json::Number(n) => {
-                let mut n = n.clone();
-                n.dscale = n.min_scale();
-                Json::Number(n)
-            }
-            Json::Array(items) => Json::Array(items.iter().map(canonical).collect()),
-            Json::Object(m) => {
-                Json::Object(m.iter().map(|(k, v)| (k.clone(), canonical(v))).collect())
-            }
-            other => other.clone(),
-        }
+}
+
+fn is_empty(value: &Json) -> bool {
+    match value {
+        Json::Array(items) => items.is_empty(),
+        Json::Object(members) => members.is_empty(),
+        _ => false,
     }
-    let mut out = Vec::new();
-    json::write(&canonical(&open(bytes)), &mut out);
-    token(&out, seed)
+}
+
+fn hash(bytes: &[u8]) -> Result<i32> {
+    let value = open(bytes);
+    let mut out = Plain(0);
+    if !is_empty(&value) {
+        mix(&value, true, &mut out)?;
+    }
+    Ok(out.0 as i32)
+}
+
+fn hash_extended(bytes: &[u8], seed: u64) -> Result<i64> {
+    let value = open(bytes);
+    if is_empty(&value) {
+        return Ok(seed as i64);
+    }
+    let mut out = Seeded(0, seed);
+    mix(&value, true, &mut out)?;
+    Ok(out.0 as i64)
 }
 
 const LIST: &[FnDef] = &[
@@ -324,8 +412,8 @@ const LIST: &[FnDef] = &[
             None => Datum::Null,
         }
     }),
-    row!(jsonb_hash(a: &[u8]) { hash(a, None) as u32 as i32 }),
-    row!(jsonb_hash_extended(a: &[u8], seed: i64) { hash(a, Some(seed as u64)) as i64 }),
+    row!(jsonb_hash(a: &[u8]) { hash(a) }),
+    row!(jsonb_hash_extended(a: &[u8], seed: i64) { hash_extended(a, seed as u64) }),
 ];
 
 pub(super) const FNS: &[&[FnDef]] = &[LIST];

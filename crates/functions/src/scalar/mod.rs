@@ -30,6 +30,7 @@ pub(crate) mod random;
 pub(crate) mod ranges;
 mod regex;
 pub(crate) mod regexp;
+pub(crate) mod snapshot;
 mod special;
 pub(crate) mod system;
 pub(crate) mod text;
@@ -62,6 +63,7 @@ const LISTS: &[&[&[FnDef]]] = &[
     random::FNS,
     ranges::FNS,
     regexp::FNS,
+    snapshot::FNS,
     system::FNS,
     text::FNS,
     ts::FNS,

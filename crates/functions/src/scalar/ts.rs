@@ -1,6 +1,6 @@
 //! Full-text search: documents, queries, matching, ranking.
 
-use super::ts_parse::{Config, tokens};
+use super::ts_parse::{Config, parse, tokens};
 use crate::call::{FnCtx, FnDef};
 use crate::srf::{RowSource, Rows};
 use base::{Error, Oid, Result, bail, err};
@@ -70,6 +70,34 @@ fn to_vector(text: &str, config: Config) -> Result<Datum> {
     let (mut place, mut out) = (0, Vec::new());
     add_text(text, config, &mut place, &mut out);
     stored(&TsVector::new(out))
+}
+
+/// The rows of `ts_parse`: number of the token's type, and the token.
+pub(crate) fn parse_rows(_: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
+    if let Datum::Bytes(name) = &args[0]
+        && &**name != b"default"
+    {
+        let name = String::from_utf8_lossy(name);
+        bail!(UNDEFINED_OBJECT, "text search parser \"{name}\" does not exist");
+    }
+    let row = |t: super::ts_parse::Token| vec![Datum::I32(t.kind as i32), Datum::text(t.text)];
+    Ok(Rows::new(parse(args[1].as_str()).into_iter().map(row).collect()))
+}
+
+/// What a dictionary makes of a word: an array, empty for a stop word.
+fn lexize(cx: &FnCtx, dictionary: u32, word: &str) -> Result<Datum> {
+    let name = cx.env.catalog().types().reg_out(oid::REGDICTIONARY, Oid(dictionary));
+    let name = name.unwrap_or_default();
+    let config = match name.rsplit('.').next().unwrap_or("") {
+        "simple" => Config::Simple,
+        "english_stem" => Config::English,
+        other => {
+            return Err(Error::unsupported(format!("text search dictionary \"{other}\"")));
+        }
+    };
+    let found: Vec<Datum> =
+        config.word(&word.to_lowercase()).iter().map(|w| Datum::text(w)).collect();
+    make_vector(&ElemType::builtin(oid::TEXT), &found)
 }
 
 /// Which values of a JSON document count.
@@ -378,6 +406,85 @@ fn join(
     }))
 }
 
+/// The operands of a chain of one operator.
+fn operands_of(q: &TsQuery, and: bool, out: &mut Vec<TsQuery>) {
+    match q {
+        TsQuery::And(a, b) if and => {
+            operands_of(a, and, out);
+            operands_of(b, and, out);
+        }
+        TsQuery::Or(a, b) if !and => {
+            operands_of(a, and, out);
+            operands_of(b, and, out);
+        }
+        other => out.push(other.clone()),
+    }
+}
+
+/// Puts `to` where `from` stands in a query; chains of & and | match by their parts.
+fn substitute(q: TsQuery, from: &TsQuery, to: Option<&TsQuery>) -> Option<TsQuery> {
+    if q == *from {
+        return to.cloned();
+    }
+    for and in [true, false] {
+        let (mut have, mut want) = (Vec::new(), Vec::new());
+        operands_of(&q, and, &mut have);
+        operands_of(from, and, &mut want);
+        if want.len() > 1 && have.len() >= want.len() && want.iter().all(|w| have.contains(w)) {
+            have.retain(|h| !want.contains(h));
+            let rest = have.into_iter().filter_map(|h| substitute(h, from, to));
+            let join = |a, b| match and {
+                true => TsQuery::And(Box::new(a), Box::new(b)),
+                false => TsQuery::Or(Box::new(a), Box::new(b)),
+            };
+            return rest.chain(to.cloned()).reduce(join);
+        }
+    }
+    let both =
+        |a: Box<TsQuery>, b: Box<TsQuery>| (substitute(*a, from, to), substitute(*b, from, to));
+    let pair = |(a, b): (Option<TsQuery>, Option<TsQuery>),
+                join: &dyn Fn(Box<TsQuery>, Box<TsQuery>) -> TsQuery| match (a, b) {
+        (Some(a), Some(b)) => Some(join(Box::new(a), Box::new(b))),
+        (a, b) => a.or(b),
+    };
+    match q {
+        TsQuery::Not(a) => substitute(*a, from, to).map(|a| TsQuery::Not(Box::new(a))),
+        TsQuery::And(a, b) => pair(both(a, b), &TsQuery::And),
+        TsQuery::Or(a, b) => pair(both(a, b), &TsQuery::Or),
+        TsQuery::Phrase(n, a, b) => pair(both(a, b), &|a, b| TsQuery::Phrase(n, a, b)),
+        word => Some(word),
+    }
+}
+
+fn rewrite(q: &Datum, from: &Datum, to: &Datum) -> Result<Datum> {
+    let (q, from, to) = (query(q)?, query(from)?, query(to)?);
+    Ok(shown(match (q, from) {
+        (Some(q), Some(from)) => substitute(q, &from, to.as_ref()),
+        (q, _) => q,
+    }))
+}
+
+/// The part of a query that an index can answer; `T` if that is all documents.
+fn querytree(q: &Datum) -> Result<Datum> {
+    fn part(q: TsQuery) -> Option<TsQuery> {
+        match q {
+            TsQuery::Not(_) => None,
+            TsQuery::And(a, b) => match (part(*a), part(*b)) {
+                (Some(a), Some(b)) => Some(TsQuery::And(Box::new(a), Box::new(b))),
+                (a, b) => a.or(b),
+            },
+            TsQuery::Phrase(n, a, b) => match (part(*a), part(*b)) {
+                (Some(a), Some(b)) => Some(TsQuery::Phrase(n, Box::new(a), Box::new(b))),
+                (a, b) => a.or(b),
+            },
+            TsQuery::Or(a, b) => Some(TsQuery::Or(Box::new(part(*a)?), Box::new(part(*b)?))),
+            word => Some(word),
+        }
+    }
+    let Some(q) = query(q)? else { return Ok(Datum::text("")) };
+    Ok(part(q).map_or(Datum::text("T"), |q| Datum::string(q.to_string())))
+}
+
 fn words_of(d: &Datum) -> Result<Vec<String>> {
     let mut out = Vec::new();
     if let Some(q) = query(d)? {
@@ -409,6 +516,9 @@ const QUERIES: &[FnDef] = &[
     row!(tsquery_numnode(a: &Datum) { Ok(query(a)?.map_or(0, |q| q.nodes())) }),
     row!(tsq_mcontains(a: &Datum, b: &Datum) { contains(a, b) }),
     row!(tsq_mcontained(a: &Datum, b: &Datum) { contains(b, a) }),
+    row!(cx; ts_lexize(dictionary: u32, word: &str) { lexize(cx, dictionary, word) }),
+    row!(tsquery_rewrite(q: &Datum, from: &Datum, to: &Datum) { rewrite(q, from, to) }),
+    row!(tsquerytree(q: &Datum) { querytree(q) }),
     row!(cx; to_tsquery(text: &str) { to_query(cx, text, config(cx, None)?) }),
     row!(cx; to_tsquery_byid(c: &Datum, text: &str) { to_query(cx, text, config(cx, Some(c))?) }),
     row!(cx; plainto_tsquery(text: &str) { Ok(plain(cx, text, config(cx, None)?)) }),

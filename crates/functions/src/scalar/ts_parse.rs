@@ -2,13 +2,46 @@
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-/// What a token is.
+/// What a token is: the numbers of the default parser's token types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
 pub(crate) enum Kind {
-    /// Letters only.
+    AsciiWord = 1,
     Word,
-    /// Letters and digits, numbers, hosts, addresses: looked up as they are.
-    Plain,
+    NumWord,
+    Email,
+    Url,
+    Host,
+    SFloat,
+    Version,
+    HwordNumPart,
+    HwordPart,
+    HwordAsciiPart,
+    Blank,
+    Tag,
+    Protocol,
+    NumHword,
+    AsciiHword,
+    Hword,
+    UrlPath,
+    File,
+    Float,
+    Int,
+    UInt,
+    Entity,
+}
+
+impl Kind {
+    /// Words that dictionaries of a language know.
+    fn is_word(self) -> bool {
+        use Kind::*;
+        matches!(self, AsciiWord | Word | HwordPart | HwordAsciiPart | AsciiHword | Hword)
+    }
+
+    /// Tokens that are in documents.
+    fn is_indexed(self) -> bool {
+        !matches!(self, Kind::Blank | Kind::Tag | Kind::Protocol | Kind::Entity)
+    }
 }
 
 /// A token.
@@ -38,13 +71,21 @@ impl Config {
     /// The lexeme of a token; None for a stop word.
     pub fn lexeme(self, token: &Token) -> Option<String> {
         let word = token.text.to_lowercase();
-        if self == Config::Simple || token.kind == Kind::Plain {
+        if self == Config::Simple || !token.kind.is_word() {
             return Some(word);
+        }
+        self.word(&word)
+    }
+
+    /// What the dictionary makes of a word in lower case; None for a stop word.
+    pub fn word(self, word: &str) -> Option<String> {
+        if self == Config::Simple {
+            return Some(word.to_string());
         }
         if STOP_WORDS.contains(&format!(" {word} ")) {
             return None;
         }
-        Some(Stemmer::create(Algorithm::English).stem(&word).into_owned())
+        Some(Stemmer::create(Algorithm::English).stem(word).into_owned())
     }
 }
 
@@ -57,7 +98,7 @@ fn run(text: &str, f: impl Fn(char) -> bool) -> usize {
     text.find(|c| !f(c)).unwrap_or(text.len())
 }
 
-/// `name.name.name`, with hyphens inside: its length and whether it has a point.
+/// `name.name.name`, with hyphens and underscores inside: its length and whether it has a point.
 fn dotted(text: &str) -> (usize, bool) {
     let (mut len, mut points) = (0, false);
     loop {
@@ -77,30 +118,50 @@ fn dotted(text: &str) -> (usize, bool) {
     }
 }
 
-fn number(text: &str) -> usize {
-    let mut len = run(text, |c| c.is_ascii_digit());
+/// Length and kind of an unsigned number.
+fn number(text: &str) -> (usize, Kind) {
     let digits = |rest: &str| run(rest, |c| c.is_ascii_digit());
+    let mut len = digits(text);
+    let mut points = 0;
     while text[len..].starts_with('.') && digits(&text[len + 1..]) > 0 {
         len += 1 + digits(&text[len + 1..]);
+        points += 1;
     }
-    if text[len..].starts_with(['e', 'E']) {
+    if points < 2 && text[len..].starts_with(['e', 'E']) {
         let sign = usize::from(text[len + 1..].starts_with(['+', '-']));
         let exponent = digits(&text[len + 1 + sign..]);
         if exponent > 0 {
-            len += 1 + sign + exponent;
+            return (len + 1 + sign + exponent, Kind::SFloat);
         }
     }
-    len
+    (len, [Kind::UInt, Kind::Float, Kind::Version][points.min(2)])
 }
 
-/// The tokens that have lexemes; blanks, tags and entities have none.
+/// The tokens that have lexemes; blanks, tags, protocols and entities have none.
 pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
+    parse(text).into_iter().filter(|t| t.kind.is_indexed()).collect()
+}
+
+/// All tokens, what is between them included.
+pub(crate) fn parse(text: &str) -> Vec<Token<'_>> {
     let mut out = Vec::new();
-    let mut at = 0;
+    let (mut at, mut blank) = (0, 0);
     while let Some(c) = text[at..].chars().next() {
-        let rest = &text[at..];
-        let used = token(rest, text[..at].chars().next_back(), &mut out);
-        at += if used > 0 { used } else { c.len_utf8() };
+        let mut found = Vec::new();
+        let used = token(&text[at..], text[..at].chars().next_back(), &mut found);
+        if used == 0 {
+            at += c.len_utf8();
+            continue;
+        }
+        if blank < at {
+            out.push(Token { text: &text[blank..at], kind: Kind::Blank });
+        }
+        out.append(&mut found);
+        at += used;
+        blank = at;
+    }
+    if blank < at {
+        out.push(Token { text: &text[blank..at], kind: Kind::Blank });
     }
     out
 }
@@ -108,28 +169,50 @@ pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
 /// Takes a token off the text; 0 if there is none here.
 fn token<'a>(rest: &'a str, before: Option<char>, out: &mut Vec<Token<'a>>) -> usize {
     let c = rest.chars().next().unwrap_or(' ');
-    let plain = |text: &'a str| Token { text, kind: Kind::Plain };
-    if c == '<' {
-        let tag = rest[1..].trim_start_matches('/').starts_with(|c: char| c.is_ascii_alphabetic());
-        return match rest.find('>') {
-            Some(end) if tag || rest.starts_with("<!--") => end + 1,
-            _ => 0,
-        };
-    }
-    if c == '&' {
-        let len = run(&rest[1..], |c| c.is_ascii_alphanumeric() || c == '#');
-        return if len > 0 && rest[1 + len..].starts_with(';') { len + 2 } else { 0 };
+    let mut put = |text: &'a str, kind: Kind| {
+        out.push(Token { text, kind });
+        text.len()
+    };
+    match c {
+        '<' => {
+            let name = rest[1..].trim_start_matches('/');
+            let tag = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '?');
+            return match rest.find('>') {
+                Some(end) if tag || rest.starts_with("<!--") => put(&rest[..=end], Kind::Tag),
+                _ => 0,
+            };
+        }
+        '&' => {
+            let len = run(&rest[1..], |c| c.is_ascii_alphanumeric() || c == '#');
+            return match len > 0 && rest[1 + len..].starts_with(';') {
+                true => put(&rest[..len + 2], Kind::Entity),
+                false => 0,
+            };
+        }
+        '/' | '~' | '.' => {
+            let path = run(rest, |c| is_word(c) || "/._-~".contains(c));
+            let path = rest[..path].trim_end_matches(['/', '.']).len();
+            let named = rest[..path].contains('/') && rest[..path].chars().any(is_word);
+            let starts = c == '/'
+                || rest.starts_with("~/")
+                || rest.starts_with("./")
+                || rest.starts_with("../");
+            let fresh = !before.is_some_and(is_word);
+            return if named && starts && fresh { put(&rest[..path], Kind::File) } else { 0 };
+        }
+        _ => {}
     }
     let signed = (c == '-' || c == '+')
         && rest[1..].starts_with(|c: char| c.is_ascii_digit())
         && !before.is_some_and(is_word);
     if signed || c.is_ascii_digit() {
-        let len = signed as usize + number(&rest[signed as usize..]);
-        let ends = !rest[len..].starts_with(|c: char| is_word(c) || c == '@');
-        if ends {
-            let text = if c == '+' { &rest[1..len] } else { &rest[..len] };
-            out.push(plain(text));
-            return len;
+        let (len, mut kind) = number(&rest[signed as usize..]);
+        let len = signed as usize + len;
+        if !rest[len..].starts_with(|c: char| is_word(c) || c == '@') {
+            if signed && kind == Kind::UInt {
+                kind = Kind::Int;
+            }
+            return put(&rest[..len], kind);
         }
         if signed {
             return 0;
@@ -140,58 +223,93 @@ fn token<'a>(rest: &'a str, before: Option<char>, out: &mut Vec<Token<'a>>) -> u
     }
     let protocol = run(rest, |c| c.is_ascii_alphabetic());
     if rest[protocol..].starts_with("://") {
-        return protocol + 3;
+        return put(&rest[..protocol + 3], Kind::Protocol);
     }
     let (len, points) = dotted(rest);
     if rest[len..].starts_with('@') {
         let (host, host_points) = dotted(&rest[len + 1..]);
-        if host_points {
-            out.push(plain(&rest[..len + 1 + host]));
-            return len + 1 + host;
+        if host_points && is_host(&rest[len + 1..len + 1 + host]) {
+            return put(&rest[..len + 1 + host], Kind::Email);
         }
     }
     if points {
-        let last = rest[..len].rsplit('.').next().unwrap_or("");
-        if last.len() >= 2 && last.chars().all(|c| c.is_ascii_alphabetic()) {
-            if rest[len..].starts_with('/') {
-                let path = run(&rest[len..], |c| !c.is_whitespace() && !"<>\"'()".contains(c));
+        if !is_host(&rest[..len]) {
+            let numbers = rest[..len].chars().all(|c| c.is_ascii_digit() || c == '.');
+            if !numbers {
+                let path = run(rest, |c| is_word(c) || "/._-".contains(c));
+                let path = rest[..path].trim_end_matches(['/', '.', '-']).len().max(len);
+                return put(&rest[..path], Kind::File);
+            }
+        } else {
+            let port = rest[len..].strip_prefix(':');
+            let port = port.map_or(0, |p| run(p, |c| c.is_ascii_digit()));
+            let host = len + if port > 0 { port + 1 } else { 0 };
+            if rest[host..].starts_with('/') {
+                let path = run(&rest[host..], |c| !c.is_whitespace() && !"<>\"'()".contains(c));
                 if path > 1 {
-                    out.push(plain(&rest[..len + path]));
-                    out.push(plain(&rest[..len]));
-                    out.push(plain(&rest[len..len + path]));
-                    return len + path;
+                    put(&rest[..host + path], Kind::Url);
+                    put(&rest[..host], Kind::Host);
+                    put(&rest[host..host + path], Kind::UrlPath);
+                    return host + path;
                 }
             }
-            out.push(plain(&rest[..len]));
-            return len;
+            return put(&rest[..host], Kind::Host);
+        }
+    }
+    if rest[len..].starts_with('/') && !before.is_some_and(|b| b == '/') {
+        let path = run(rest, |c| is_word(c) || "/._-~".contains(c));
+        let path = rest[..path].trim_end_matches(['/', '.']).len();
+        if rest[..path].contains('/') {
+            return put(&rest[..path], Kind::File);
         }
     }
     words(rest, out)
 }
 
+/// Names with a point, the last of which is of two letters at least.
+fn is_host(text: &str) -> bool {
+    let last = text.rsplit('.').next().unwrap_or("");
+    last.len() >= 2 && last.chars().all(|c| c.is_ascii_alphabetic()) && !text.contains('_')
+}
+
+/// Which of three kinds a word is: of ASCII letters, of letters, with digits.
+fn kind_of(text: &str, kinds: [Kind; 3]) -> Kind {
+    let letters = |c: char| c == '-' || c.is_alphabetic();
+    match text.chars().all(letters) {
+        true if text.is_ascii() => kinds[0],
+        true => kinds[1],
+        false => kinds[2],
+    }
+}
+
 /// A word, or words joined by hyphens: the whole and then its parts.
 fn words<'a>(rest: &'a str, out: &mut Vec<Token<'a>>) -> usize {
-    let token = |text: &'a str| Token {
-        text,
-        kind: if text.chars().all(|c| c.is_alphabetic() || c == '-') {
-            Kind::Word
-        } else {
-            Kind::Plain
-        },
-    };
     let mut len = run(rest, is_word);
-    let mut parts = vec![&rest[..len]];
-    while let Some(after) = rest[len..].strip_prefix('-') {
+    let mut ends = vec![(0, len)];
+    // A word that begins with a digit is not the first of a compound.
+    let compound = rest.starts_with(char::is_alphabetic);
+    while compound && let Some(after) = rest[len..].strip_prefix('-') {
         let part = run(after, is_word);
         if part == 0 {
             break;
         }
-        parts.push(&after[..part]);
+        ends.push((len + 1, len + 1 + part));
         len += 1 + part;
     }
-    if parts.len() > 1 {
-        out.push(token(&rest[..len]));
+    if ends.len() == 1 {
+        let kind = kind_of(&rest[..len], [Kind::AsciiWord, Kind::Word, Kind::NumWord]);
+        out.push(Token { text: &rest[..len], kind });
+        return len;
     }
-    out.extend(parts.into_iter().map(token));
+    let kind = kind_of(&rest[..len], [Kind::AsciiHword, Kind::Hword, Kind::NumHword]);
+    out.push(Token { text: &rest[..len], kind });
+    for (i, (start, end)) in ends.iter().enumerate() {
+        if i > 0 {
+            out.push(Token { text: "-", kind: Kind::Blank });
+        }
+        let parts = [Kind::HwordAsciiPart, Kind::HwordPart, Kind::HwordNumPart];
+        let text = &rest[*start..*end];
+        out.push(Token { text, kind: kind_of(text, parts) });
+    }
     len
 }

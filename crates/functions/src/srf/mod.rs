@@ -122,6 +122,12 @@ pub fn set_returning(oid: Oid) -> Option<SrfFn> {
         .or_else(|| row.proretset.then_some(session_rows as SrfFn))
 }
 
+/// Whether a set-returning function has a body that is not the session's.
+pub fn has_set_body(oid: Oid) -> bool {
+    builtin::proc(oid)
+        .is_some_and(|row| series::find(row.prosrc).or_else(|| tables::find(row.prosrc)).is_some())
+}
+
 /// The rows of a function that is not built in.
 pub fn user_set(cx: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
     match cx.env.session_rows(cx.call, args) {

@@ -33,6 +33,7 @@ pub(super) fn find(symbol: &str) -> Option<SrfFn> {
         "json_to_recordset" => |cx, a| json_populate::set(cx, a, false, false),
         "jsonb_to_recordset" => |cx, a| json_populate::set(cx, a, false, true),
         "multirange_unnest" => crate::scalar::ranges::unnest,
+        "pg_snapshot_xip" => crate::scalar::snapshot::running,
         "tsvector_unnest" => crate::scalar::ts::unnest,
         "jsonb_path_query" => |cx, a| jsonpath::query_rows(cx, a, false),
         "jsonb_path_query_tz" => |cx, a| jsonpath::query_rows(cx, a, true),
@@ -42,6 +43,7 @@ pub(super) fn find(symbol: &str) -> Option<SrfFn> {
         "pg_timezone_abbrevs_zone" => |_, _| Ok(Rows::new(Vec::new())),
         "pg_timezone_names" => zones,
         "ts_token_type_byid" | "ts_token_type_byname" => token_types,
+        "ts_parse_byid" | "ts_parse_byname" => crate::scalar::ts::parse_rows,
         _ => return None,
     })
 }

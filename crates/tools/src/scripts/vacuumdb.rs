@@ -82,13 +82,9 @@ fn check(program: &Program) -> Outcome<()> {
             return cannot("parallel", "performing full vacuum");
         }
     }
-    if given.get("buffer-usage-limit").is_some()
-        && given.has("full")
-        && !given.has("analyze")
-    {
-        return program.fail(
-            "cannot use the \"buffer-usage-limit\" option with the \"full\" option",
-        );
+    if given.get("buffer-usage-limit").is_some() && given.has("full") && !given.has("analyze") {
+        return program
+            .fail("cannot use the \"buffer-usage-limit\" option with the \"full\" option");
     }
     if given.has("no-index-cleanup") && given.has("force-index-cleanup") {
         return program.fail(

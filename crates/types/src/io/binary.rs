@@ -99,6 +99,13 @@ pub fn receive(type_oid: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Result<D
         | oid::REGCOLLATION => Datum::U32(r.i32()? as u32),
         oid::BYTEA => return Ok(Datum::bytes(bytes.to_vec())),
         oid::UUID => Datum::bytes(r.take(16)?.to_vec()),
+        oid::PG_SNAPSHOT | oid::TXID_SNAPSHOT => {
+            let found = crate::snapshot::SnapshotValue::decode(bytes);
+            let found = found.ok_or_else(|| {
+                err!(INVALID_BINARY_REPRESENTATION, "invalid external pg_snapshot data")
+            })?;
+            return Ok(Datum::bytes(found.encode()));
+        }
         oid::NUMERIC => {
             let number = numeric_recv(&mut r)?;
             Datum::Bytes(crate::numeric::apply_typmod(number, typmod)?.encode()?)
@@ -350,6 +357,7 @@ fn send_bytes(type_oid: Oid, b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Result<
                 out.extend_from_slice(&d.to_be_bytes());
             }
         }
+        oid::PG_SNAPSHOT | oid::TXID_SNAPSHOT => out.extend_from_slice(b),
         oid::INTERVAL => {
             let i = Interval::decode(b);
             out.extend_from_slice(&i.micros.to_be_bytes());

@@ -57,6 +57,9 @@ pub fn input(type_oid: Oid, text: &str, typmod: i32, cx: &IoCtx) -> Result<Datum
             Datum::bytes(value.encode().to_vec())
         }
         oid::UUID => Datum::bytes(uuid_in(text)?),
+        oid::PG_SNAPSHOT | oid::TXID_SNAPSHOT => {
+            Datum::bytes(crate::snapshot::SnapshotValue::parse(text)?.encode())
+        }
         oid::JSON => {
             json::validate(text)?;
             Datum::text(text)
@@ -249,6 +252,10 @@ fn output_bytes(type_oid: Oid, b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Resul
         oid::INTERVAL => write_interval(&Interval::decode(b), cx.format.interval_style, out),
         oid::TIMETZ => times::timetz_out(b, out),
         oid::UUID => uuid_out(b, out),
+        oid::PG_SNAPSHOT | oid::TXID_SNAPSHOT => {
+            let shown = crate::snapshot::SnapshotValue::decode(b).map(|s| s.text());
+            out.extend_from_slice(shown.unwrap_or_default().as_bytes());
+        }
         oid::JSONB => json::write(&json::decode(b), out),
         oid::TID => tid_out(b, out),
         oid::BIT | oid::VARBIT => bits::write_bits(b, out),

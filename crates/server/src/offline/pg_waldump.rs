@@ -1,0 +1,422 @@
+//! `pg_waldump`: the log in words.
+
+use base::{Fork, Lsn};
+use engine::offline::Describer;
+use os::Disk;
+use std::path::{Path, PathBuf};
+use tools::options::{Flag, Given, complain, flag, with_value};
+use wal::{ReadOutcome, Record, Rmgr, WalReader, parse_segment_name};
+
+const NAME: &str = "pg_waldump";
+
+const FLAGS: &[Flag] = &[
+    flag('b', "bkp-details"),
+    with_value('B', "block"),
+    with_value('e', "end"),
+    with_value('F', "fork"),
+    with_value('n', "limit"),
+    with_value('p', "path"),
+    flag('q', "quiet"),
+    with_value('r', "rmgr"),
+    with_value('R', "relation"),
+    with_value('s', "start"),
+    with_value('t', "timeline"),
+    flag('w', "fullpage"),
+    with_value('x', "xid"),
+    flag('z', "stats"),
+    flag('V', "version"),
+    flag('?', "help"),
+];
+
+type Outcome<T> = std::result::Result<T, String>;
+
+/// The program.
+pub fn main(args: &[String]) -> i32 {
+    let given = match Given::read(args, FLAGS) {
+        Ok(given) => given,
+        Err(e) => {
+            complain(NAME, &e);
+            return 1;
+        }
+    };
+    if given.has("help") {
+        print!("{}", include_str!("../../../tools/data/help/pg_waldump.txt"));
+        return 0;
+    }
+    if given.has("version") {
+        println!("{NAME} {}", tools::VERSION);
+        return 0;
+    }
+    if given.get("rmgr") == Some("list") {
+        Rmgr::ALL.iter().for_each(|r| println!("{}", r.name()));
+        return 0;
+    }
+    if args.is_empty() {
+        complain(NAME, "error: no arguments specified");
+        return 1;
+    }
+    let result = Wanted::of(&given).and_then(|wanted| run(&given, &wanted));
+    match result {
+        Ok(()) => 0,
+        Err(text) => {
+            eprintln!("{NAME}: error: {text}");
+            1
+        }
+    }
+}
+
+fn lsn(text: &str) -> Option<Lsn> {
+    let (high, low) = text.split_once('/')?;
+    let part = |t: &str| u32::from_str_radix(t, 16).ok();
+    Some(Lsn(u64::from(part(high)?) << 32 | u64::from(part(low)?)))
+}
+
+/// Which records are shown.
+#[derive(Default)]
+struct Wanted {
+    rmgr: Option<Rmgr>,
+    xid: Option<u64>,
+    relation: Option<String>,
+    block: Option<u32>,
+    fork: Option<Fork>,
+    images: bool,
+    limit: Option<u64>,
+}
+
+impl Wanted {
+    fn of(given: &Given) -> Outcome<Wanted> {
+        let mut wanted = Wanted { images: given.has("fullpage"), ..Wanted::default() };
+        if let Some(name) = given.get("rmgr") {
+            let found = Rmgr::ALL.iter().find(|r| r.name().eq_ignore_ascii_case(name));
+            let found =
+                found.ok_or_else(|| format!("resource manager \"{name}\" does not exist"))?;
+            wanted.rmgr = Some(*found);
+        }
+        if let Some(fork) = given.get("fork") {
+            wanted.fork = Some(match fork {
+                "main" => Fork::Main,
+                "fsm" => Fork::Fsm,
+                "vm" => Fork::Vm,
+                "init" => Fork::Init,
+                other => return Err(format!("invalid fork name: \"{other}\"")),
+            });
+        }
+        let number = |flag: &str, what: &str| match given.get(flag).map(str::parse::<u64>) {
+            None => Ok(None),
+            Some(Ok(n)) => Ok(Some(n)),
+            Some(Err(_)) => {
+                Err(format!("invalid {what}: \"{}\"", given.get(flag).unwrap_or_default()))
+            }
+        };
+        wanted.xid = number("xid", "transaction ID specification")?;
+        wanted.limit = number("limit", "value for option -n/--limit")?;
+        wanted.block = number("block", "block number")?.map(|n| n as u32);
+        if wanted.block.is_some() && given.get("relation").is_none() {
+            return Err("option -B/--block requires option -R/--relation to be specified".into());
+        }
+        if let Some(relation) = given.get("relation") {
+            let parts: Vec<&str> = relation.split('/').collect();
+            if parts.len() != 3 || parts.iter().any(|p| p.parse::<u32>().is_err()) {
+                return Err(format!(
+                    "invalid relation specification: \"{relation}\"\n{NAME}: detail: Expecting \
+                     \"tablespace OID/database OID/relation filenode\"."
+                ));
+            }
+            wanted.relation = Some(relation.to_string());
+        }
+        Ok(wanted)
+    }
+
+    fn fits(&self, r: &Record) -> bool {
+        let any = self.relation.is_some() || self.block.is_some() || self.fork.is_some();
+        let block = |b: &wal::BlockRef| {
+            self.relation.as_ref().is_none_or(|rel| *rel == relation_of(b))
+                && self.block.is_none_or(|n| n == b.block.0)
+                && self.fork.is_none_or(|f| f == b.fork)
+        };
+        self.rmgr.is_none_or(|m| m == r.rmgr)
+            && self.xid.is_none_or(|x| x == r.xid.0)
+            && (!self.images || r.blocks.iter().any(|b| b.has_image()))
+            && (!any || r.blocks.iter().any(block))
+    }
+}
+
+fn relation_of(b: &wal::BlockRef) -> String {
+    format!("{}/{}/{}", b.rel.tablespace, b.rel.database, b.rel.number)
+}
+
+/// The folder with the segments, and the segment's name if one was given.
+fn place(given: &Given) -> Outcome<(PathBuf, Option<String>)> {
+    let first = given.operands.first().map(PathBuf::from);
+    let name = first.as_ref().and_then(|f| f.file_name()).and_then(|n| n.to_str());
+    let name = name.map(str::to_string);
+    let own = first.as_ref().and_then(|f| f.parent()).filter(|p| !p.as_os_str().is_empty());
+    let data = std::env::var("PGDATA").unwrap_or_default();
+    let mut folders = Vec::new();
+    match (given.get("path"), own) {
+        (Some(path), _) => folders.push(PathBuf::from(path)),
+        (None, Some(own)) => folders.push(own.to_path_buf()),
+        (None, None) => folders.extend([PathBuf::from("."), PathBuf::from(data)]),
+    }
+    if let Some(path) = given.get("path")
+        && !Path::new(path).is_dir()
+    {
+        return Err(format!("could not open directory \"{path}\": No such file or directory"));
+    }
+    for folder in folders {
+        for folder in [folder.clone(), folder.join("pg_wal")] {
+            let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+            let names = entries.flatten().filter_map(|e| e.file_name().into_string().ok());
+            let is_segment = |n: &String| n.len() == 24 && n.bytes().all(|b| b.is_ascii_hexdigit());
+            let mut segments = names.filter(is_segment);
+            let found = match &name {
+                Some(name) => segments.any(|n| n == *name),
+                None => segments.next().is_some(),
+            };
+            if found {
+                let folder = std::path::absolute(&folder).unwrap_or(folder);
+                return Ok((folder, name));
+            }
+        }
+    }
+    Err(match name {
+        Some(name) => format!("could not locate WAL file \"{name}\""),
+        None => "could not find any WAL file".to_string(),
+    })
+}
+
+fn run(given: &Given, wanted: &Wanted) -> Outcome<()> {
+    let (folder, name) = place(given)?;
+    let segment_size = match &name {
+        Some(name) => std::fs::metadata(folder.join(name)).map_or(16 << 20, |m| m.len()),
+        None => 16 << 20,
+    };
+    let (mut timeline, mut start) = (1, Lsn::INVALID);
+    if let Some(name) = &name {
+        (timeline, start) = parse_segment_name(name, segment_size)
+            .ok_or_else(|| format!("invalid WAL file name \"{name}\""))?;
+    }
+    if let Some(t) = given.get("timeline") {
+        timeline = t.parse().map_err(|_| format!("invalid timeline specification: \"{t}\""))?;
+    }
+    let said = |flag: &str| match given.get(flag) {
+        Some(text) => {
+            lsn(text).map(Some).ok_or_else(|| format!("invalid WAL location: \"{text}\""))
+        }
+        None => Ok(None),
+    };
+    let segment_end = Lsn(start.0 + segment_size);
+    let exact = said("start")?;
+    let end = said("end")?;
+    if let Some(at) = exact {
+        start = at;
+    } else if name.is_none() {
+        return Err("no start WAL location given".into());
+    }
+    // With one segment named and no end, that segment is all.
+    let end = end.or_else(|| match (&name, given.operands.get(1)) {
+        (Some(_), None) => Some(segment_end),
+        (_, Some(last)) => {
+            let name = Path::new(last).file_name().and_then(|n| n.to_str()).unwrap_or_default();
+            parse_segment_name(name, segment_size).map(|(_, at)| Lsn(at.0 + segment_size))
+        }
+        _ => None,
+    });
+    let mut reader = WalReader::new(&Disk::real(), &folder, segment_size, timeline, start);
+    let mut record = Record::default();
+    let first = find_first(&mut reader, &mut record, start, Lsn(start.0 + segment_size))?;
+    if first != start {
+        let skipped = first.0 - start.0;
+        println!("first record is after {start}, at {first}, skipping over {skipped} bytes");
+    }
+    let data = folder.parent().unwrap_or(&folder).to_path_buf();
+    Dump { given, wanted, describer: Describer::new(&data), shown: 0, stats: Stats::default() }.all(
+        &mut reader,
+        record,
+        end,
+    )
+}
+
+/// The first record at or after a position: the one before may reach into the segment.
+fn find_first(reader: &mut WalReader, record: &mut Record, start: Lsn, end: Lsn) -> Outcome<Lsn> {
+    let mut at = start.0.next_multiple_of(8);
+    while at < end.0 {
+        reader.seek(Lsn(at));
+        match reader.read(record) {
+            Ok(ReadOutcome::Record) => return Ok(Lsn(at)),
+            Ok(_) => at += 8,
+            Err(e) => return Err(e.message().to_string()),
+        }
+    }
+    Err(format!("could not find a valid record after {start}"))
+}
+
+#[derive(Default)]
+struct Stats {
+    /// Records, their bytes without images, bytes of images; by resource manager.
+    by_rmgr: [[u64; 3]; 32],
+    from: Option<Lsn>,
+    to: Lsn,
+}
+
+struct Dump<'a> {
+    given: &'a Given,
+    wanted: &'a Wanted,
+    describer: Describer,
+    shown: u64,
+    stats: Stats,
+}
+
+impl Dump<'_> {
+    fn all(&mut self, reader: &mut WalReader, first: Record, end: Option<Lsn>) -> Outcome<()> {
+        let mut record = first;
+        let mut before = Lsn::INVALID;
+        let quiet = self.given.has("quiet");
+        loop {
+            if end.is_some_and(|e| record.lsn_start >= e) {
+                break;
+            }
+            self.stats.from.get_or_insert(record.lsn_start);
+            if self.wanted.fits(&record) {
+                self.shown += 1;
+                self.count(&record);
+                if !quiet && !self.given.has("stats") {
+                    self.print(&record, before);
+                }
+            }
+            before = record.lsn_start;
+            self.stats.to = record.lsn_end;
+            if self.wanted.limit.is_some_and(|n| self.shown >= n) {
+                break;
+            }
+            match reader.read(&mut record) {
+                Ok(ReadOutcome::Record) => {}
+                Ok(ReadOutcome::End(reason)) => {
+                    self.finish();
+                    return Err(format!("error in WAL record at {before}: {reason}"));
+                }
+                Err(e) => return Err(e.message().to_string()),
+            }
+        }
+        self.finish();
+        Ok(())
+    }
+
+    fn finish(&self) {
+        if self.given.has("stats") {
+            print!("{}", self.stats.table());
+        }
+    }
+
+    fn count(&mut self, r: &Record) {
+        let sums = &mut self.stats.by_rmgr[r.rmgr as usize];
+        sums[0] += 1;
+        sums[1] += (r.len() - r.image_len()) as u64;
+        sums[2] += r.image_len() as u64;
+    }
+
+    fn print(&self, r: &Record, before: Lsn) {
+        let (kind, text) = self.describer.describe(r);
+        let own = r.len() - r.image_len();
+        let mut line = format!(
+            "rmgr: {:<11} len (rec/tot): {own:>6}/{:>6}, tx: {:>10}, lsn: {}, prev {}, desc: {kind} {text}",
+            r.rmgr.name(),
+            r.len(),
+            r.xid.0,
+            padded(r.lsn_start),
+            padded(before),
+        );
+        let details = self.given.has("bkp-details");
+        for b in &r.blocks {
+            let fork = match b.fork {
+                Fork::Main => String::new(),
+                Fork::Fsm => " fork fsm".to_string(),
+                Fork::Vm => " fork vm".to_string(),
+                Fork::Init => " fork init".to_string(),
+            };
+            let image = if b.has_image() { " FPW" } else { "" };
+            let rel = relation_of(b);
+            match details {
+                false => line.push_str(&format!(
+                    ", blkref #{}: rel {rel}{fork} blk {}{image}",
+                    b.id, b.block.0
+                )),
+                true => {
+                    let size = match b.has_image() {
+                        true => format!(" (FPW); {} bytes", b.image_len()),
+                        false => String::new(),
+                    };
+                    line.push_str(&format!(
+                        "\n\tblkref #{}: rel {rel}{fork} blk {}{size}",
+                        b.id, b.block.0
+                    ));
+                }
+            }
+        }
+        println!("{line}");
+    }
+}
+
+fn padded(at: Lsn) -> String {
+    format!("{:X}/{:08X}", at.0 >> 32, at.0 as u32)
+}
+
+impl Stats {
+    fn table(&self) -> String {
+        let (from, to) = (self.from.unwrap_or(Lsn::INVALID), self.to);
+        let sum = |i: usize| self.by_rmgr.iter().map(|s| s[i]).sum::<u64>();
+        let (records, own, images) = (sum(0), sum(1), sum(2));
+        let share = |n: u64, of: u64| if of == 0 { 0.0 } else { n as f64 * 100.0 / of as f64 };
+        let mut out = format!("WAL statistics between {from} and {to}:\n");
+        out.push_str(&format!(
+            "{:<27} {:>20} {:>8} {:>20} {:>8} {:>20} {:>8} {:>20} {:>8}\n{:<27} {:>20} {:>8} \
+             {:>20} {:>8} {:>20} {:>8} {:>20} {:>8}\n",
+            "Type",
+            "N",
+            "(%)",
+            "Record size",
+            "(%)",
+            "FPI size",
+            "(%)",
+            "Combined size",
+            "(%)",
+            "----",
+            "-",
+            "---",
+            "-----------",
+            "---",
+            "--------",
+            "---",
+            "-------------",
+            "---"
+        ));
+        for rmgr in Rmgr::ALL {
+            let s = self.by_rmgr[*rmgr as usize];
+            let both = s[1] + s[2];
+            out.push_str(&format!(
+                "{:<27} {:>20} ({:>6.2}) {:>20} ({:>6.2}) {:>20} ({:>6.2}) {both:>20} ({:>6.2})\n",
+                rmgr.name(),
+                s[0],
+                share(s[0], records),
+                s[1],
+                share(s[1], own),
+                s[2],
+                share(s[2], images),
+                share(both, own + images),
+            ));
+        }
+        let total = own + images;
+        out.push_str(&format!(
+            "{:<27} {:>20} {:>8} {:>20} {:>8} {:>20} {:>8} {:>20}\n",
+            "", "--------", "", "--------", "", "--------", "", "--------"
+        ));
+        out.push_str(&format!(
+            "{:<27} {records:>20} {:>8} {own:>20} {:<9}{images:>20} {:<9}{total:>20} [100%]\n",
+            "Total",
+            "",
+            format!("[{:.2}%]", share(own, total)),
+            format!("[{:.2}%]", share(images, total)),
+        ));
+        out
+    }
+}
