@@ -205,4 +205,19 @@ const PIECES: &[FnDef] = &[
     }),
 ];
 
+/// The name of a call's collation, for `COLLATION FOR`.
+pub(super) fn collation_for(cx: &FnCtx) -> Result<Datum> {
+    let ty = cx.call.arg_type(0);
+    let info = cx.env.catalog().types().type_info(ty);
+    if ty != types::oid::UNKNOWN && info.is_some_and(|t| !t.collation.is_valid()) {
+        let name = cx.env.catalog().type_name(ty).unwrap_or_default();
+        bail!(DATATYPE_MISMATCH, "collations are not supported by type {name}");
+    }
+    if !cx.call.collation.is_valid() {
+        return Ok(Datum::Null);
+    }
+    let name = cx.env.catalog().types().reg_out(types::oid::REGCOLLATION, cx.call.collation);
+    Ok(name.map_or(Datum::Null, |n| Datum::string(n)))
+}
+
 pub(crate) const FNS: &[&[FnDef]] = &[TEXT, BPCHAR, LIKE, PIECES];

@@ -197,11 +197,31 @@ const LIST: &[FnDef] = &[
     row!(like_escape(p: &str, e: &str) { like_escape(p, e) }),
     row!(like_escape_bytea(p: &Datum, e: &[u8]) {
         match e {
-            [] | [b'\\'] => Ok(p.clone()),
-            _ => Err(base::Error::unsupported("an escape character in a bytea pattern")),
+            [b'\\'] => Ok(p.clone()),
+            [] => Ok(Datum::bytes(escape_bytes(p.as_bytes(), None))),
+            [c] => Ok(Datum::bytes(escape_bytes(p.as_bytes(), Some(*c)))),
+            _ => Err(err!(INVALID_ESCAPE_SEQUENCE, "invalid escape string")
+                .hint("Escape string must be empty or one character.")),
         }
     }),
 ];
+
+/// A pattern of bytes with another escape character, as one with backslashes.
+fn escape_bytes(pattern: &[u8], escape: Option<u8>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(pattern.len() + 4);
+    let mut bytes = pattern.iter();
+    while let Some(b) = bytes.next() {
+        match b {
+            b if Some(*b) == escape => {
+                out.push(b'\\');
+                out.extend(bytes.next());
+            }
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b => out.push(*b),
+        }
+    }
+    out
+}
 
 /// The batch kernel of LIKE with a pattern that is the same for all rows.
 fn like_batch(

@@ -24,6 +24,7 @@ mod jsonb_change;
 pub(crate) mod jsonpath;
 mod keywords;
 mod like;
+mod money_words;
 mod net;
 mod numeric;
 pub(crate) mod random;
@@ -58,6 +59,7 @@ const LISTS: &[&[&[FnDef]]] = &[
     jsonb_change::FNS,
     jsonpath::FNS,
     like::FNS,
+    money_words::FNS,
     net::FNS,
     numeric::FNS,
     random::FNS,

@@ -193,6 +193,8 @@ const PIECES: &[FnDef] = &[
 ];
 
 const CASE: &[FnDef] = &[
+    raw!(pg_collation_for(cx, args) { super::collated::collation_for(cx) }),
+    raw!(any_value_transfn(cx, args) { Ok(args[0].clone()) }),
     row!(cx; upper(a: &str) { upper(cx, a) }),
     row!(cx; lower(a: &str) { lower(cx, a) }),
     row!(cx; casefold(a: &str) { lower(cx, a) }),
