@@ -48,6 +48,11 @@ impl Engine {
         let defaults = self.database.defaults();
         let number = |name: &str| defaults.get(name).map_or(0, |v| v.as_i64());
         let limit = number("max_connections");
+        let kept = number("superuser_reserved_connections") + number("reserved_connections");
+        // Background sessions count here and not below: they only make it look twice.
+        if limit - self.database.activity().count() as i64 > kept {
+            return Ok(());
+        }
         let free = limit - self.database.activity().clients() as i64;
         let full = |text: &str| Err(err!(TOO_MANY_CONNECTIONS, "{text}").severity(Severity::Fatal));
         if free <= 0 {
