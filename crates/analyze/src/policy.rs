@@ -24,7 +24,25 @@ fn binds(catalog: &catalog::CatalogView, rel: &RelationDesc, user: Oid) -> Resul
     if role.superuser || role.bypass_rls {
         return Ok(false);
     }
-    Ok(rel.force_row_security || !has_rights_of(catalog, user, rel.owner)?)
+    let owner = has_rights_of(catalog, user, rel.owner)?;
+    if owner && !rel.force_row_security {
+        return Ok(false);
+    }
+    if !catalog.context().row_security {
+        let e = err!(
+            INSUFFICIENT_PRIVILEGE,
+            "query would be affected by row-level security policy for table \"{}\"",
+            rel.name
+        );
+        return Err(match owner {
+            true => e.hint(
+                "To disable the policy for the table's owner, use ALTER TABLE NO FORCE ROW LEVEL \
+                 SECURITY.",
+            ),
+            false => e,
+        });
+    }
+    Ok(true)
 }
 
 /// True if the policies of a table bind the current user.

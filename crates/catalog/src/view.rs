@@ -23,6 +23,8 @@ pub struct ViewContext {
     pub temp_namespace: Option<Oid>,
     /// Where objects without a schema are made.
     pub creation_namespace: Option<Oid>,
+    /// `row_security`: policies filter; without it a query that they would filter is refused.
+    pub row_security: bool,
 }
 
 impl Default for ViewContext {
@@ -34,6 +36,7 @@ impl Default for ViewContext {
             search_path: vec![oids::PG_CATALOG, oids::PUBLIC],
             temp_namespace: None,
             creation_namespace: Some(oids::PUBLIC),
+            row_security: true,
         }
     }
 }

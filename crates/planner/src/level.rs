@@ -86,7 +86,35 @@ fn merge_to_join(query: &mut Query) {
         quals: query.merge_join_condition.clone(),
         rtindex: 0,
     };
+    if by_source {
+        note_source(query, &join.right);
+    }
     query.jointree.items = vec![FromItem::Join(Box::new(join))];
+}
+
+/// Where rows may have no source, "matched" means that the condition holds and there is one: the
+/// condition alone may hold of nothing but nulls.
+fn note_source(query: &mut Query, source: &FromItem) {
+    let index = match source {
+        FromItem::Table(n) => *n,
+        _ => return,
+    };
+    let rte = &mut query.rtable[index as usize - 1];
+    match &mut rte.kind {
+        // Pulled up, its whole row would be a row of nulls rather than null.
+        RteKind::Subquery { barrier, .. } => *barrier = true,
+        RteKind::Relation { .. } | RteKind::Values { .. } => {}
+        _ => return,
+    }
+    let whole = Expr::Var(ir::Var::new(index, 0, Oid(2249), -1, Oid::INVALID));
+    let there = Expr::NullTest {
+        kind: ir::NullTestKind::IsNotNull,
+        arg: Box::new(whole),
+        is_row: false,
+        location: None,
+    };
+    let all = [there].into_iter().chain(query.merge_join_condition.take()).collect();
+    query.merge_join_condition = walk::conjoin(all);
 }
 
 /// A joined `Result` (a FROM-less subquery pulled up) adds nothing to an inner join.

@@ -24,11 +24,48 @@ pub enum Datum {
     /// oid, reg*, xid, cid, enums
     U32(u32),
     /// real
+    #[serde(with = "exact")]
     F32(f32),
     /// double precision
+    #[serde(with = "exact")]
     F64(f64),
     /// everything else, without length header or padding
     Bytes(Blob),
+}
+
+/// Floating-point numbers as text: JSON's numbers have no NaN and no infinity.
+mod exact {
+    use serde::de::{self, Visitor};
+    use serde::{Deserializer, Serializer};
+    use std::fmt::{self, Debug};
+    use std::marker::PhantomData;
+    use std::str::FromStr;
+
+    pub fn serialize<T: Debug, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&format_args!("{value:?}"))
+    }
+
+    struct Number<T>(PhantomData<T>);
+
+    impl<T: FromStr> Visitor<'_> for Number<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a number, as text")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+            text.parse().map_err(|_| E::custom(format!("invalid number {text}")))
+        }
+
+        fn visit_f64<E: de::Error>(self, number: f64) -> Result<T, E> {
+            self.visit_str(&format!("{number:?}"))
+        }
+    }
+
+    pub fn deserialize<'d, T: FromStr, D: Deserializer<'d>>(from: D) -> Result<T, D::Error> {
+        from.deserialize_any(Number(PhantomData))
+    }
 }
 
 const _: () = assert!(size_of::<Datum>() == 24);

@@ -300,7 +300,11 @@ impl SessionCore {
     /// The catalog as a statement sees it now.
     pub fn view(&self) -> Result<CatalogView> {
         use catalog::Source as _;
-        let path = self.settings.lock().resolved().search_path.clone();
+        let (path, row_security) = {
+            let mut settings = self.settings.lock();
+            let resolved = settings.resolved();
+            (resolved.search_path.clone(), resolved.row_security)
+        };
         let (users, temp) = (self.users(), self.temp_namespace());
         let generation = self.source.generation();
         if let Some(c) = &*self.context.lock()
@@ -308,10 +312,12 @@ impl SessionCore {
             && c.generation == generation
             && c.users == users
             && c.temp == temp
+            && c.view.context().row_security == row_security
         {
             return Ok(c.view.clone());
         }
-        let context = self.resolve_path(&path, users, temp)?;
+        let mut context = self.resolve_path(&path, users, temp)?;
+        context.row_security = row_security;
         let view = CatalogView::new(self.source.clone(), context);
         *self.context.lock() = Some(Context { path, generation, users, temp, view: view.clone() });
         Ok(view)
@@ -363,6 +369,7 @@ impl SessionCore {
             search_path,
             temp_namespace: temp,
             creation_namespace,
+            row_security: true,
         })
     }
 }

@@ -48,6 +48,8 @@ pub struct Resolved {
     pub planner: PlannerSettings,
     /// What operators look at.
     pub exec: ExecSettings,
+    /// `row_security`
+    pub row_security: bool,
     /// `plan_cache_mode`
     pub plan_cache_mode: PlanCacheMode,
     /// `default_transaction_*`
@@ -99,6 +101,7 @@ impl Resolved {
                 hash_mem_multiplier: s.f64("hash_mem_multiplier"),
                 temp: s.temp.clone(),
             },
+            row_security: s.bool("row_security"),
             plan_cache_mode: match s.str("plan_cache_mode") {
                 "force_custom_plan" => PlanCacheMode::ForceCustom,
                 "force_generic_plan" => PlanCacheMode::ForceGeneric,
@@ -126,6 +129,7 @@ impl Resolved {
         if let Some(old) = before
             && old.planner == new.planner
             && old.search_path == new.search_path
+            && old.row_security == new.row_security
             && old.format_fingerprint() == new.format_fingerprint()
         {
             new.plan_version = old.plan_version;
