@@ -30,6 +30,8 @@ impl Session {
         let name = known.unwrap_or(name);
         match &value {
             Some(text) => self.settings().set(&name, text, false, actor)?,
+            // What is unknown now may have been stored when it was known.
+            None if base::settings::find(&name).is_none() && !name.contains('.') => {}
             None => self.settings().may_reset(&name, actor)?,
         }
         self.change_stored(database, role, &mut |items| {

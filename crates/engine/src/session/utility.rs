@@ -368,6 +368,26 @@ fn check_element(stmt: &Stmt, schema: &str) -> Result<()> {
     }
 }
 
+/// Policies and rules.
+fn row_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
+    let tag = match stmt {
+        Stmt::CreatePolicy(p) => {
+            ddl.create_policy(p)?;
+            "CREATE POLICY"
+        }
+        Stmt::CreateRule(r) => {
+            ddl.create_rule(r)?;
+            "CREATE RULE"
+        }
+        Stmt::AlterPolicy(p) => {
+            ddl.alter_policy(p)?;
+            "ALTER POLICY"
+        }
+        other => return Err(unsupported(other)),
+    };
+    Ok(tag.to_string())
+}
+
 fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
     let tag = match stmt {
         Stmt::CreateTable(c) => {
@@ -394,17 +414,8 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
             ddl.alter_table(a)?;
             return Ok(format!("ALTER {}", kind_word(a.kind)));
         }
-        Stmt::CreatePolicy(p) => {
-            ddl.create_policy(p)?;
-            "CREATE POLICY"
-        }
-        Stmt::CreateRule(r) => {
-            ddl.create_rule(r)?;
-            "CREATE RULE"
-        }
-        Stmt::AlterPolicy(p) => {
-            ddl.alter_policy(p)?;
-            "ALTER POLICY"
+        Stmt::CreatePolicy(_) | Stmt::AlterPolicy(_) | Stmt::CreateRule(_) => {
+            return row_definition(ddl, stmt);
         }
         Stmt::CreateType(c) => {
             ddl.create_type(c)?;

@@ -6,8 +6,9 @@
 
 use super::insert::{finish, prepare};
 use super::recheck::{fetch_any, serialization_failure};
+use super::route::{Router, mapped};
 use super::update::{Attempt, update_row};
-use super::{Done, ModifySpec, ResultRel, TargetProg};
+use super::{Done, ResultRel, TargetProg};
 use crate::compile::PlanCompiler;
 use crate::expr::{Prog, RowInput, VarMap};
 use crate::run::Run;
@@ -25,6 +26,22 @@ pub(super) struct ConflictProg {
     set: Vec<(usize, Prog)>,
     set_numbers: Vec<i16>,
     where_: Option<Prog>,
+    /// For a partition: the columns of the table that was named, where they differ.
+    layout: Layout,
+}
+
+/// Where a partition's columns are in rows of the root, and the other way round.
+#[derive(Clone, Default)]
+pub(super) struct Layout {
+    pub map: Option<Vec<Option<usize>>>,
+    pub back: Option<Vec<Option<usize>>>,
+}
+
+/// What is compiled for a partition rather than for the table itself.
+pub(super) struct OfLeaf {
+    pub layout: Layout,
+    /// Columns of the root.
+    pub natts: usize,
 }
 
 impl ConflictProg {
@@ -32,8 +49,10 @@ impl ConflictProg {
         c: &mut PlanCompiler,
         o: &PlanOnConflict,
         rel: &ResultRel,
+        leaf: Option<OfLeaf>,
     ) -> Result<ConflictProg> {
-        let natts = rel.natts();
+        let natts = leaf.as_ref().map_or(rel.natts(), |l| l.natts);
+        let layout = leaf.map_or(Layout::default(), |l| l.layout);
         // The input: the existing row, then the row that was to be inserted.
         let map = VarMap::default().and(rel.rti, 0, natts).and(ir::INNER_VAR, natts, natts);
         let map = map.and(o.excluded_rtindex, natts, natts);
@@ -45,11 +64,33 @@ impl ConflictProg {
         let unique = rel.indexes.iter().filter(|i| i.desc.is_unique && i.desc.is_immediate);
         let arbiters = match o.arbiters.is_empty() {
             true => unique.map(|i| i.desc.oid).collect(),
-            false => o.arbiters.clone(),
+            false => own_arbiters(c, rel, &o.arbiters)?,
         };
-        let set_numbers = o.set_columns.clone();
-        Ok(ConflictProg { action: o.action, arbiters, set, set_numbers, where_ })
+        let set_numbers = match &layout.map {
+            None => o.set_columns.clone(),
+            Some(map) => {
+                let here = |n: &i16| map.iter().position(|m| *m == Some(*n as usize - 1));
+                o.set_columns.iter().filter_map(here).map(|i| i as i16 + 1).collect()
+            }
+        };
+        Ok(ConflictProg { action: o.action, arbiters, set, set_numbers, where_, layout })
     }
+}
+
+/// The indexes of `rel` that are arbiters, or partitions of them.
+fn own_arbiters(c: &PlanCompiler, rel: &ResultRel, arbiters: &[Oid]) -> Result<Vec<Oid>> {
+    let mut own = Vec::new();
+    for index in &rel.indexes {
+        let mut at = Some(index.desc.oid);
+        while let Some(oid) = at {
+            if arbiters.contains(&oid) {
+                own.push(index.desc.oid);
+                break;
+            }
+            at = c.ec.catalog.relation(oid)?.parents.first().copied();
+        }
+    }
+    Ok(own)
 }
 
 /// The row that has the new one's key in an arbiter index.
@@ -76,21 +117,21 @@ fn find(
     Ok(None)
 }
 
+/// Inserts the row, which has the target's columns. `route`: the target is this leaf.
 pub(super) fn insert(
-    spec: &ModifySpec,
     run: &mut Run,
     x: &ExecTxn<'_>,
     target: &TargetProg,
     conflict: &ConflictProg,
+    route: Option<(&Router, usize)>,
     row: Vec<Datum>,
 ) -> Result<Option<Done>> {
-    let _ = spec;
     let Some(row) = prepare(run, target, row)? else { return Ok(None) };
     let rel = &target.rel;
     loop {
         run.check_interrupts()?;
         if let Some(root) = find(run, x, rel, conflict, &row)? {
-            match on_conflict(run, x, target, conflict, root, &row)? {
+            match on_conflict(run, x, target, conflict, (root, route), &row)? {
                 Resolved::Done(done) => return Ok(done),
                 Resolved::Retry => continue,
             }
@@ -115,7 +156,7 @@ fn on_conflict(
     x: &ExecTxn<'_>,
     target: &TargetProg,
     conflict: &ConflictProg,
-    root: Tid,
+    (root, route): (Tid, Option<(&Router, usize)>),
     row: &[Datum],
 ) -> Result<Resolved> {
     let heap = target.rel.heap();
@@ -158,17 +199,28 @@ fn on_conflict(
     if keeps && !heap.fetch_version(tid, &visible, &mut scratch)? {
         return Err(serialization_failure("update"));
     }
-    let input: Vec<Datum> = old.iter().chain(row).cloned().collect();
+    let layout = &conflict.layout;
+    let mut input = mapped(&layout.back, &old);
+    let width = input.len();
+    input.extend(mapped(&layout.back, row));
     if let Some(w) = &conflict.where_
         && !w.is_true(run, RowInput::Row(&input))?
     {
         return Ok(Resolved::Done(None));
     }
     target.check_options(run, &old, &[CheckOptionKind::RlsConflict])?;
-    let mut new = old.clone();
+    let mut new = input[..width].to_vec();
     for (column, prog) in &conflict.set {
         new[*column] = prog.eval(run, RowInput::Row(&input))?;
     }
+    if let Some((router, n)) = route
+        && router.find(run, &new)? != n
+    {
+        return Err(err!(FEATURE_NOT_SUPPORTED, "invalid ON UPDATE specification").detail(
+            "The result tuple would appear in a different partition than the original tuple.",
+        ));
+    }
+    let new = mapped(&layout.map, &new);
     match update_row(run, x, target, tid, old, new, &conflict.set_numbers)? {
         Attempt::Done(done) => Ok(Resolved::Done(Some(done))),
         Attempt::Skip => Ok(Resolved::Done(None)),

@@ -24,7 +24,7 @@ pub(super) fn insert(
     let mut row = child[..target.rel.natts().min(child.len())].to_vec();
     row.resize(target.rel.natts(), Datum::Null);
     let done = match &spec.conflict {
-        Some(conflict) => conflict::insert(spec, run, x, target, conflict, row)?,
+        Some(conflict) => conflict::insert(run, x, target, conflict, None, row)?,
         None => insert_row(run, x, target, row)?,
     };
     Ok(done.map(|d| (d, child)))
@@ -52,18 +52,31 @@ pub(super) fn insert_routed(
     let n = router.find(run, row)?;
     let (leaf, target) = (&router.leaves[n], &spec.leaves[n]);
     let own = mapped(&leaf.map, &row[..row.len().min(leaf_width(leaf, row))]);
+    let done = match spec.leaf_conflicts.get(n) {
+        Some(c) => conflict::insert(run, x, target, c, Some((router, n)), own)?,
+        None => insert_into_leaf(run, x, target, own)?,
+    };
+    let Some(mut done) = done else { return Ok(None) };
+    done.table = Some(leaf.oid);
+    for (_, own) in done.new.iter_mut().chain(done.old.iter_mut()) {
+        *own = mapped(&leaf.back, own);
+    }
+    Ok(Some(done))
+}
+
+fn insert_into_leaf(
+    run: &mut Run,
+    x: &ExecTxn<'_>,
+    target: &TargetProg,
+    own: Vec<Datum>,
+) -> Result<Option<Done>> {
     let Some(own) = prepare(run, target, own)? else { return Ok(None) };
     if target.rel.hooked {
         target.rel.check_belongs(run, &own)?;
     }
     let tid = target.rel.heap().insert(x, &own)?;
     target.rel.insert_entries(run, x, &own, tid, &[])?;
-    let mut done = finish(run, target, tid, own)?;
-    done.table = Some(leaf.oid);
-    if let Some((_, own)) = &mut done.new {
-        *own = mapped(&leaf.back, own);
-    }
-    Ok(Some(done))
+    finish(run, target, tid, own).map(Some)
 }
 
 /// How many of a child's columns are the root's: the rest is junk.

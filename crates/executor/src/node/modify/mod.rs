@@ -66,6 +66,8 @@ pub(crate) struct ModifySpec {
     table_oid: Option<usize>,
     marks: Vec<MarkProg>,
     conflict: Option<ConflictProg>,
+    /// ON CONFLICT of each leaf that rows are routed to.
+    leaf_conflicts: Vec<ConflictProg>,
     merge: Option<MergeProg>,
     /// INSERT into a partitioned table, or UPDATE of one: where rows go.
     router: Option<Router>,
@@ -99,19 +101,21 @@ pub(crate) fn compile(
     let target = plan.outer.as_ref().map(|p| p.target.clone()).unwrap_or_default();
     let mut targets = Vec::new();
     let root = root_of(c, m)?;
+    let root_width = root.as_ref().map_or(0, |r| r.tuple.natts());
     if m.operation != CmdType::Insert || root.is_none() {
         for t in &m.targets {
             targets.push(TargetProg::compile(c, m, t, &child)?);
         }
     }
     let (router, leaves) = compile_router(c, m, root, &targets, &child)?;
-    if router.is_some() && m.on_conflict.is_some() {
-        return Err(Error::unsupported("ON CONFLICT on a partitioned table"));
-    }
+    let leaf_conflicts = match (&router, &m.on_conflict) {
+        (Some(router), Some(o)) => compile_conflicts(c, o, router, &leaves, root_width)?,
+        _ => Vec::new(),
+    };
     let marks =
         m.row_marks.iter().map(|r| MarkProg::compile(c, r, &target)).collect::<Result<_>>()?;
     let conflict = match (&m.on_conflict, targets.first()) {
-        (Some(o), Some(t)) => Some(ConflictProg::compile(c, o, &t.rel)?),
+        (Some(o), Some(t)) => Some(ConflictProg::compile(c, o, &t.rel, None)?),
         _ => None,
     };
     let merge = match (m.operation, targets.first()) {
@@ -131,6 +135,7 @@ pub(crate) fn compile(
         table_oid: junk(&target, "tableoid"),
         marks,
         conflict,
+        leaf_conflicts,
         merge,
         router,
         leaves,
@@ -150,6 +155,23 @@ fn root_of(c: &PlanCompiler, m: &ir::ModifyTable) -> Result<Option<Arc<RelationD
     };
     let rel = c.ec.catalog.relation(*relid)?;
     Ok(rel.partition_key.is_some().then_some(rel))
+}
+
+/// ON CONFLICT for each leaf, with the root's columns in its expressions.
+fn compile_conflicts(
+    c: &mut PlanCompiler,
+    o: &ir::PlanOnConflict,
+    router: &Router,
+    leaves: &[TargetProg],
+    natts: usize,
+) -> Result<Vec<ConflictProg>> {
+    let mut all = Vec::new();
+    for (leaf, target) in router.leaves.iter().zip(leaves) {
+        let layout = conflict::Layout { map: leaf.map.clone(), back: leaf.back.clone() };
+        let of = conflict::OfLeaf { layout, natts };
+        all.push(ConflictProg::compile(c, o, &target.rel, Some(of))?);
+    }
+    Ok(all)
 }
 
 /// The router, and its leaves as targets. UPDATE routes only if it may change a key.
