@@ -229,7 +229,7 @@ pub fn query(
     let (mut found, failed) = evaluate(cx.env, path, &root, Variables::Items(&passed.0), true)?;
     if spec.kind == QueryKind::Exists {
         return Ok(match failed {
-            Some(e) if !(path.lax && !found.is_empty()) => Found::Failed(e),
+            Some(e) if !path.lax || found.is_empty() => Found::Failed(e),
             _ => Found::Item(QueryItem(Item::Json(Json::Bool(!found.is_empty())))),
         });
     }

@@ -164,8 +164,8 @@ fn find(c: &Collator, text: &str, what: &str, from: usize) -> Option<(usize, usi
     let starts = text[from..].char_indices().map(|(i, _)| from + i);
     for start in starts {
         let rest = &text[start..];
-        let ends = rest.char_indices().map(|(i, ch)| i + ch.len_utf8());
-        let longest = ends.filter(|end| c.equal(&rest[..*end], what)).last();
+        let mut ends = rest.char_indices().map(|(i, ch)| i + ch.len_utf8());
+        let longest = ends.rfind(|end| c.equal(&rest[..*end], what));
         if let Some(end) = longest {
             return Some((start, start + end));
         }
@@ -217,7 +217,7 @@ pub(super) fn collation_for(cx: &FnCtx) -> Result<Datum> {
         return Ok(Datum::Null);
     }
     let name = cx.env.catalog().types().reg_out(types::oid::REGCOLLATION, cx.call.collation);
-    Ok(name.map_or(Datum::Null, |n| Datum::string(n)))
+    Ok(name.map_or(Datum::Null, Datum::string))
 }
 
 pub(crate) const FNS: &[&[FnDef]] = &[TEXT, BPCHAR, LIKE, PIECES];

@@ -39,7 +39,7 @@ const SCALES: [(u64, &str); 5] = [
 fn below_hundred(n: u64) -> String {
     match n {
         0..=20 => SMALL[n as usize].to_string(),
-        _ if n % 10 == 0 => TENS[n as usize / 10].to_string(),
+        _ if n.is_multiple_of(10) => TENS[n as usize / 10].to_string(),
         _ => format!("{} {}", TENS[n as usize / 10], SMALL[n as usize % 10]),
     }
 }

@@ -256,7 +256,7 @@ fn token<'a>(rest: &'a str, before: Option<char>, out: &mut Vec<Token<'a>>) -> u
             return put(&rest[..host], Kind::Host);
         }
     }
-    if rest[len..].starts_with('/') && !before.is_some_and(|b| b == '/') {
+    if rest[len..].starts_with('/') && before.is_none_or(|b| b != '/') {
         let path = run(rest, |c| is_word(c) || "/._-~".contains(c));
         let path = rest[..path].trim_end_matches(['/', '.']).len();
         if rest[..path].contains('/') {

@@ -612,7 +612,7 @@ impl Parser<'_> {
         while digits < most
             && let Some(d) = self.peek().and_then(|c| c.to_digit(16))
         {
-            n = n.checked_mul(16).unwrap_or(u32::MAX).saturating_add(d);
+            n = n.saturating_mul(16).saturating_add(d);
             digits += 1;
             self.at += 1;
         }
