@@ -284,8 +284,9 @@ impl JsonProg {
         let mut rows = Vec::new();
         for (n, item) in items.into_iter().enumerate() {
             let mut row = vec![Datum::Null; table.columns.len()];
-            for i in at.columns.0..at.columns.1 {
-                row[i] = match table.columns[i].value {
+            let columns = at.columns.0..at.columns.1;
+            for (slot, column) in row[columns.clone()].iter_mut().zip(&table.columns[columns]) {
+                *slot = match column.value {
                     None => Datum::I32(n as i32 + 1),
                     Some(k) => self.column(run, k as usize, &item, passed)?,
                 };
