@@ -4,6 +4,7 @@
 //! Invariants: ids never convert silently; an error carries PostgreSQL's words and code.
 //! It must never know about files, threads, SQL or the wire.
 
+pub mod build;
 mod error;
 mod ids;
 pub mod memory;

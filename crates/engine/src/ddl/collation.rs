@@ -7,7 +7,7 @@ use base::{Error, Oid, Result, SqlState, bail, err};
 use catalog::depend::{self, DependKind, ObjectAddress};
 use catalog::{SysRow, oids};
 use functions::collation::{Facts, language_tag, make};
-use parser::ast::{DefElem, DefValue, DefineStmt};
+use parser::ast::{DefElem, DefValue, DefineStmt, ObjectKind};
 
 /// UTF8's number.
 const UTF8: i32 = 6;
@@ -97,6 +97,21 @@ fn read(definition: &[DefElem]) -> Result<Options> {
 }
 
 impl Ddl<'_> {
+    /// CREATE of what has a list of attributes: the tag, or none for kinds that are not done.
+    pub fn define(&self, stmt: &DefineStmt) -> Result<Option<&'static str>> {
+        match (stmt.kind, &stmt.definition) {
+            (ObjectKind::Type, None) => {
+                self.create_shell_type(&stmt.name)?;
+                Ok(Some("CREATE TYPE"))
+            }
+            (ObjectKind::Collation, _) => {
+                self.create_collation(stmt)?;
+                Ok(Some("CREATE COLLATION"))
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// CREATE COLLATION.
     pub fn create_collation(&self, stmt: &DefineStmt) -> Result<()> {
         let (schema, last) = split(&stmt.name);

@@ -421,14 +421,10 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
             ddl.create_type(c)?;
             "CREATE TYPE"
         }
-        Stmt::Define(d) if d.kind == ObjectKind::Type && d.definition.is_none() => {
-            ddl.create_shell_type(&d.name)?;
-            "CREATE TYPE"
-        }
-        Stmt::Define(d) if d.kind == ObjectKind::Collation => {
-            ddl.create_collation(d)?;
-            "CREATE COLLATION"
-        }
+        Stmt::Define(d) => match ddl.define(d)? {
+            Some(tag) => tag,
+            None => return Err(unsupported(stmt)),
+        },
         Stmt::CreateDomain(c) => {
             ddl.create_domain(c)?;
             "CREATE DOMAIN"

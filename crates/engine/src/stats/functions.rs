@@ -231,6 +231,10 @@ fn server(env: &StatementEnv<'_>, what: &str) -> Option<Datum> {
 pub fn rows(env: &StatementEnv<'_>, call: &CallInfo, _: &[Datum]) -> Option<Result<Rows>> {
     let name = functions::builtin::proc(call.fn_oid)?.proname;
     Some(Ok(match name {
+        "pg_config" => {
+            let all = base::build::settings();
+            all.iter().map(|(n, v)| vec![Datum::text(n), Datum::text(v)]).collect()
+        }
         "pg_stat_get_io" => io(env),
         "pg_stat_get_slru" => slru(env),
         "pg_get_wait_events" => wait_events(),
