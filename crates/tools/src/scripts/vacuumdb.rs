@@ -70,7 +70,7 @@ fn check(program: &Program) -> Outcome<()> {
             "no-process-main",
             "no-process-toast",
         ];
-        for name in vacuum_only.iter().filter(|n| given.has(n)) {
+        if let Some(name) = vacuum_only.iter().find(|n| given.has(n)) {
             return cannot(name, "performing only analyze");
         }
     }
