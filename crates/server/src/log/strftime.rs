@@ -130,7 +130,7 @@ fn one(c: char, t: &Local, seconds: i64, zone: &TimeZone, out: &mut String) {
             let sign = if t.offset < 0 { '-' } else { '+' };
             write!(out, "{sign}{:02}{:02}", minutes / 60, minutes % 60)
         }
-        'n' => write!(out, "\n"),
+        'n' => writeln!(out),
         't' => write!(out, "\t"),
         '%' => write!(out, "%"),
         other => write!(out, "%{other}"),
