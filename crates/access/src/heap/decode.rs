@@ -167,7 +167,8 @@ impl Decoder {
             if !plain || (nulls && !self.nulls_are_behind(page, off, o.bits)) {
                 return self.slowly(page, offsets, builders, fetcher);
             }
-            upcoming.prefetch(o.start as usize);
+            upcoming.prefetch((o.start as usize).wrapping_sub(page::MIN_HOFF));
+            upcoming.prefetch(o.start as usize + self.fixed_end);
             rows.push((o.start, o.size));
         }
         for f in &self.fixed {

@@ -181,7 +181,14 @@ impl HeapRel {
         }
         let facts = PageFacts::of(&latched);
         let mut hints = Hints::new();
+        let limit = viewer.limit(&facts);
         for offset in 1..=page::max_offset(&latched) {
+            // Most rows have one version, which was settled before the snapshot was made.
+            let glance = page::glance(&latched, offset).zip(limit);
+            if glance.is_some_and(|(g, limit)| !g.heap_only() && g.seen(limit) == Some(true)) {
+                seen.insert(offset);
+                continue;
+            }
             let root = match page::line(&latched, offset) {
                 page::Line::Redirect(_) => true,
                 page::Line::Normal { .. } => {

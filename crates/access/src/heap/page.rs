@@ -390,9 +390,16 @@ pub struct Glance {
     /// xmin and xmax as stored, xmin in the lower half.
     xids: u64,
     mask: u16,
+    mask2: u16,
 }
 
 impl Glance {
+    /// True if no index points to it.
+    #[inline]
+    pub fn heap_only(self) -> bool {
+        self.mask2 & HEAP_ONLY != 0
+    }
+
     /// Whether a snapshot sees the tuple that sees all committed ids stored as less than `limit`;
     /// None if that needs a closer look.
     #[inline]
@@ -424,7 +431,8 @@ pub fn glance(page: &Bytes, off: u16) -> Option<Glance> {
     let head: &[u8; TUPLE_HEADER] = page.get(at..)?.first_chunk()?;
     let xids = u64::from_le_bytes(*head.first_chunk()?);
     let mask = u16::from_le_bytes([head[T_MASK], head[T_MASK + 1]]);
-    Some(Glance { xids, mask })
+    let mask2 = u16::from_le_bytes([head[T_MASK2], head[T_MASK2 + 1]]);
+    Some(Glance { xids, mask, mask2 })
 }
 
 /// Where a tuple's values are, and what a quick reader must know of it.

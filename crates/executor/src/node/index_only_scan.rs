@@ -42,7 +42,7 @@ struct IndexOnlyNode {
     done: bool,
     builders: Vec<ColumnBuilder>,
     values: Vec<Datum>,
-    page: VisitedPage,
+    pages: VisitedPages,
     pump: Pump,
 }
 
@@ -114,7 +114,7 @@ impl NodeSpec for Spec {
                 done: false,
                 builders,
                 values: Vec::new(),
-                page: VisitedPage::default(),
+                pages: VisitedPages::default(),
                 pump: Pump::default(),
             }))
         })
@@ -169,7 +169,7 @@ impl IndexOnlyNode {
             entries += 1;
             if !scan.all_visible() {
                 fetches += 1;
-                match self.page.sees(spec.table.heap(), tid, &viewer)? {
+                match self.pages.sees(spec.table.heap(), tid, &viewer)? {
                     Found::Row(_) => {}
                     Found::DeadToAll => {
                         scan.kill();
@@ -215,24 +215,54 @@ fn unread(n: usize, rows: usize) -> Vec<Arc<Column>> {
     std::iter::repeat_n(column, n).collect()
 }
 
-/// What is known of the page of the table that was visited last.
+/// Rows of a page that make it likely that as many of the next are wanted.
+const MANY: u32 = 8;
+
+/// What is known of a page of the table.
 #[derive(Default)]
 struct VisitedPage {
     block: Option<BlockNo>,
+    /// How many of its rows were asked about.
+    asked: u32,
     seen: Option<Offsets>,
 }
 
 impl VisitedPage {
+    /// True if `block` comes right after this page and will probably be asked about as much.
+    fn leads_to(&self, block: BlockNo) -> bool {
+        self.asked >= MANY && self.block.is_some_and(|b| b.0.checked_add(1) == Some(block.0))
+    }
+}
+
+/// The two pages of the table that were visited last, the last one first: a row that was updated
+/// since the table was filled makes a detour from the page where its neighbours are.
+#[derive(Default)]
+struct VisitedPages([VisitedPage; 2]);
+
+impl VisitedPages {
     fn sees(&mut self, heap: &HeapRel, tid: Tid, viewer: &Viewer<'_>) -> Result<Found> {
-        let noted = matches!(viewer.sight(), Sight::Mvcc(s) if s.serial().is_some());
-        if noted || self.block != Some(tid.block) {
-            // One row of a page is looked at by itself; who asks for a second will for more.
-            (self.block, self.seen) = (Some(tid.block), None);
+        if matches!(viewer.sight(), Sight::Mvcc(s) if s.serial().is_some()) {
+            // A serializable transaction notes each row that it looks at.
             return heap.exists(tid, viewer);
         }
-        let seen = match &self.seen {
+        let [last, other] = &mut self.0;
+        if last.block != Some(tid.block) {
+            std::mem::swap(last, other);
+        }
+        if last.block != Some(tid.block) {
+            // One row of a page is looked at by itself; who asks for a second will for more, and
+            // who asked for many of a page will for many of the next.
+            let by_pages = last.leads_to(tid.block) || other.leads_to(tid.block);
+            *last = VisitedPage { block: Some(tid.block), asked: 0, seen: None };
+            if !by_pages {
+                last.asked = 1;
+                return heap.exists(tid, viewer);
+            }
+        }
+        last.asked += 1;
+        let seen = match &last.seen {
             Some(seen) => seen,
-            None => self.seen.insert(heap.visible_on(tid.block, viewer)?),
+            None => last.seen.insert(heap.visible_on(tid.block, viewer)?),
         };
         // Whether others see a row that this snapshot does not is worth a closer look.
         if seen.contains(tid.offset) { Ok(Found::Row(tid)) } else { heap.exists(tid, viewer) }
@@ -264,7 +294,7 @@ impl Node for IndexOnlyNode {
     fn rescan(&mut self, _run: &mut Run, _changed: &[u32]) -> Result<()> {
         self.stale = true;
         self.done = false;
-        self.page = VisitedPage::default();
+        self.pages = VisitedPages::default();
         self.pump.clear();
         Ok(())
     }
