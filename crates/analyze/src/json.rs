@@ -68,6 +68,17 @@ fn behavior_parts(b: &ast::JsonBehavior) -> (JsonBehaviorKind, Location) {
     }
 }
 
+/// The name of the encoding, as the conversion functions take it.
+fn utf8() -> Expr {
+    Expr::Const(ir::Const {
+        ty: oids::NAME,
+        typmod: -1,
+        collation: Oid(950),
+        value: types::Datum::text("UTF8"),
+        location: None,
+    })
+}
+
 impl Analyzer<'_> {
     /// JSON syntax in an expression.
     pub fn json_expr(&mut self, json: &ast::JsonExpr, at: Location) -> Result<Expr> {
@@ -223,14 +234,7 @@ impl Analyzer<'_> {
     }
 
     fn utf8_text(&mut self, bytes: Expr) -> Result<Expr> {
-        let utf8 = Expr::Const(ir::Const {
-            ty: oids::NAME,
-            typmod: -1,
-            collation: Oid(950),
-            value: types::Datum::text("UTF8"),
-            location: None,
-        });
-        self.builtin_call("convert_from", vec![bytes, utf8], None)
+        self.builtin_call("convert_from", vec![bytes, utf8()], None)
     }
 
     /// ENCODING is for bytea, and is UTF8.
@@ -296,14 +300,7 @@ impl Analyzer<'_> {
         if output.ty == oid::BYTEA {
             let text = self.coerce_to_target(test, oids::TEXT, -1, cx, form, None)?;
             let text = text.ok_or_else(|| Error::internal("json cannot be made text"))?;
-            let utf8 = Expr::Const(ir::Const {
-                ty: oids::NAME,
-                typmod: -1,
-                collation: Oid(950),
-                value: types::Datum::text("UTF8"),
-                location: None,
-            });
-            return Ok(vec![self.builtin_call("convert_to", vec![text, utf8], None)?]);
+            return Ok(vec![self.builtin_call("convert_to", vec![text, utf8()], None)?]);
         }
         let done = self.coerce_to_target(test, output.ty, output.typmod, cx, form, None)?;
         match done {

@@ -109,14 +109,13 @@ impl ReadStream {
 
     /// The page after the one given out last, if it is in memory.
     pub fn upcoming(&self) -> Upcoming {
-        let none = Upcoming::NONE;
-        let Some(Ahead { block, read: None }) = self.ahead.front() else { return none };
+        let Some(Ahead { block, read: None }) = self.ahead.front() else { return Upcoming::NONE };
         let entry = self.rel.fork(self.fork).map.get(*block);
         if entry & ABSENT != 0 {
-            return none;
+            return Upcoming::NONE;
         }
         let frame = self.rel.pool().frames().get(entry as usize);
-        frame.map_or(none, |f| Upcoming(f.page_ptr().cast_const().cast()))
+        frame.map_or(Upcoming::NONE, |f| Upcoming(f.page_ptr().cast_const().cast()))
     }
 
     /// The next page, pinned; `None` at the end.

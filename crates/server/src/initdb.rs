@@ -5,7 +5,7 @@ use engine::Database;
 use os::Disk;
 use pgwire::scram;
 use std::path::{Path, PathBuf};
-use tools::options::{Flag, Given, complain, flag, with_value};
+use tools::options::{Flag, Given, flag, with_value};
 
 const NAME: &str = "initdb";
 
@@ -86,21 +86,10 @@ is used.
 
 /// The program.
 pub fn main(args: &[String]) -> i32 {
-    let given = match Given::read(args, FLAGS) {
+    let given = match Given::begin(NAME, HELP, args, FLAGS, 1) {
         Ok(given) => given,
-        Err(e) => {
-            complain(NAME, &e);
-            return 1;
-        }
+        Err(code) => return code,
     };
-    if given.has("help") {
-        print!("{HELP}");
-        return 0;
-    }
-    if given.has("version") {
-        println!("{NAME} {}", tools::VERSION);
-        return 0;
-    }
     match run(&given) {
         Ok(()) => 0,
         Err(e) => {

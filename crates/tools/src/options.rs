@@ -33,6 +33,30 @@ pub struct Given {
 }
 
 impl Given {
+    /// Begins a program: reads its arguments, answers `--help` and `--version`. The error is the
+    /// code to exit with: 0 if it was answered, else `failure`, after a complaint.
+    pub fn begin(
+        program: &str,
+        help: &str,
+        args: &[String],
+        known: &[Flag],
+        failure: i32,
+    ) -> Result<Given, i32> {
+        let given = Given::read(args, known).map_err(|e| {
+            complain(program, &e);
+            failure
+        })?;
+        if given.has("help") {
+            print!("{help}");
+            return Err(0);
+        }
+        if given.has("version") {
+            println!("{program} {}", crate::VERSION);
+            return Err(0);
+        }
+        Ok(given)
+    }
+
     /// Reads arguments; the error is getopt's message, without the program's name.
     pub fn read(args: &[String], known: &[Flag]) -> Result<Given, String> {
         let mut out = Given::default();

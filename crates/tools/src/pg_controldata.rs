@@ -26,21 +26,10 @@ is used.
 
 /// The program.
 pub fn main(args: &[String]) -> i32 {
-    let given = match Given::read(args, FLAGS) {
+    let given = match Given::begin(NAME, HELP, args, FLAGS, 1) {
         Ok(given) => given,
-        Err(e) => {
-            complain(NAME, &e);
-            return 1;
-        }
+        Err(code) => return code,
     };
-    if given.has("help") {
-        print!("{HELP}");
-        return 0;
-    }
-    if given.has("version") {
-        println!("{NAME} {}", crate::VERSION);
-        return 0;
-    }
     let mut operands = given.operands.iter();
     let data = given.get("pgdata").map(str::to_string).or_else(|| operands.next().cloned());
     if let Some(extra) = operands.next() {

@@ -1,6 +1,6 @@
 //! `pg_ctl`: starts, stops and signals a server.
 
-use crate::options::{Flag, Given, complain, flag, with_value};
+use crate::options::{Flag, Given, flag, with_value};
 use os::Disk;
 use os::process::{self, signal};
 use std::path::{Path, PathBuf};
@@ -83,21 +83,10 @@ struct Job {
 
 /// The program.
 pub fn main(args: &[String]) -> i32 {
-    let given = match Given::read(args, FLAGS) {
+    let given = match Given::begin(NAME, HELP, args, FLAGS, 1) {
         Ok(given) => given,
-        Err(e) => {
-            complain(NAME, &e);
-            return 1;
-        }
+        Err(code) => return code,
     };
-    if given.has("help") {
-        print!("{HELP}");
-        return 0;
-    }
-    if given.has("version") {
-        println!("{NAME} {}", crate::VERSION);
-        return 0;
-    }
     let Some(action) = given.operands.first() else {
         eprintln!("{NAME}: no operation specified");
         eprintln!("Try \"{NAME} --help\" for more information.");

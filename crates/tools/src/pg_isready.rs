@@ -38,21 +38,10 @@ Connection options:
 
 /// The program; 0 accepting, 1 rejecting, 2 no response, 3 no attempt.
 pub fn main(args: &[String]) -> i32 {
-    let given = match Given::read(args, FLAGS) {
+    let given = match Given::begin(NAME, HELP, args, FLAGS, 3) {
         Ok(given) => given,
-        Err(e) => {
-            complain(NAME, &e);
-            return 3;
-        }
+        Err(code) => return code,
     };
-    if given.has("help") {
-        print!("{HELP}");
-        return 0;
-    }
-    if given.has("version") {
-        println!("{NAME} {}", crate::VERSION);
-        return 0;
-    }
     if let Some(extra) = given.operands.first() {
         complain(NAME, &format!("error: too many command-line arguments (first is \"{extra}\")"));
         return 3;

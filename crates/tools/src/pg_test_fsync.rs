@@ -1,6 +1,6 @@
 //! `pg_test_fsync`: which way to have bytes on the disk for sure is the fastest.
 
-use crate::options::{Given, complain, flag, with_value};
+use crate::options::{Given, flag, with_value};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
@@ -27,21 +27,10 @@ pub fn main(args: &[String]) -> i32 {
         flag('V', "version"),
         flag('?', "help"),
     ];
-    let given = match Given::read(args, &flags) {
+    let given = match Given::begin(NAME, USAGE, args, &flags, 1) {
         Ok(given) => given,
-        Err(e) => {
-            complain(NAME, &e);
-            return 1;
-        }
+        Err(code) => return code,
     };
-    if given.has("help") {
-        print!("{USAGE}");
-        return 0;
-    }
-    if given.has("version") {
-        println!("{NAME} {}", crate::VERSION);
-        return 0;
-    }
     let seconds = match given.get("secs-per-test").map(str::parse::<u64>) {
         None => 5,
         Some(Ok(n)) if n > 0 => n,

@@ -8,21 +8,10 @@ const USAGE: &str = "Usage: pg_test_timing [-d DURATION]\n";
 /// The program.
 pub fn main(args: &[String]) -> i32 {
     let flags = [with_value('d', "duration"), flag('V', "version"), flag('?', "help")];
-    let given = match Given::read(args, &flags) {
+    let given = match Given::begin(NAME, USAGE, args, &flags, 1) {
         Ok(given) => given,
-        Err(e) => {
-            complain(NAME, &e);
-            return 1;
-        }
+        Err(code) => return code,
     };
-    if given.has("help") {
-        print!("{USAGE}");
-        return 0;
-    }
-    if given.has("version") {
-        println!("{NAME} {}", crate::VERSION);
-        return 0;
-    }
     if let Some(extra) = given.operands.first() {
         complain(NAME, &format!("error: too many command-line arguments (first is \"{extra}\")"));
         return 1;

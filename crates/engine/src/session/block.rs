@@ -2,7 +2,7 @@
 //! outside of blocks.
 
 use super::Session;
-use crate::settings::isolation_value;
+use crate::settings::{SessionSettings, isolation_value};
 use base::settings::SettingValue;
 use base::{Error, Result, SqlState, bail, err};
 use parser::ast::{IsolationLevel, Stmt, TransactionMode, TransactionStmt};
@@ -309,14 +309,7 @@ impl Session {
         let core = &self.core;
         core.changes.hand_on(core.state.oid, &core.database.changes, self.statement_micros);
         self.block = Block::default();
-        self.core.set_txn(None);
-        self.core.overlay.reset();
-        self.core.settings.lock().commit_level();
-        self.core.users_of_settings();
-        self.place.update(|info| info.xact_start = 0);
-        if self.interrupts().has_transaction_deadline() {
-            self.interrupts().set_transaction_timeout(None);
-        }
+        self.leave_transaction(SessionSettings::commit_level);
         let core = &self.core;
         core.changes.end_transaction(core.state.oid, committed.is_ok());
         match committed {
@@ -328,6 +321,18 @@ impl Session {
                 let _ = self.core.files.lock().aborted(pool);
                 Err(e)
             }
+        }
+    }
+
+    /// The session has no transaction any more; `settle` says what becomes of its settings.
+    pub(super) fn leave_transaction(&self, settle: impl FnOnce(&mut SessionSettings)) {
+        self.core.set_txn(None);
+        self.core.overlay.reset();
+        settle(&mut self.core.settings.lock());
+        self.core.users_of_settings();
+        self.place.update(|info| info.xact_start = 0);
+        if self.interrupts().has_transaction_deadline() {
+            self.interrupts().set_transaction_timeout(None);
         }
     }
 
@@ -353,18 +358,11 @@ impl Session {
         self.core.forget_exports();
         let files = self.core.files.lock().aborted(pool);
         self.core.files.lock().open_doors();
-        self.core.set_txn(None);
-        self.core.overlay.reset();
-        let mut settings = self.core.settings.lock();
-        while settings.depth() > 0 {
-            settings.abort_level();
-        }
-        drop(settings);
-        self.core.users_of_settings();
-        self.place.update(|info| info.xact_start = 0);
-        if self.interrupts().has_transaction_deadline() {
-            self.interrupts().set_transaction_timeout(None);
-        }
+        self.leave_transaction(|settings| {
+            while settings.depth() > 0 {
+                settings.abort_level();
+            }
+        });
         self.core.changes.end_transaction(self.core.state.oid, false);
         result.and(files)
     }

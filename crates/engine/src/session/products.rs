@@ -6,11 +6,8 @@ use super::query::tag_of;
 use crate::rows::RowWriter;
 use crate::sink::Sink;
 use base::Result;
-use executor::Execution;
 use ir::{CmdType, Query};
 use parser::ast::Stmt;
-use std::sync::Arc;
-use types::Datum;
 
 /// True if the statement is what most are: one query that gives the rows and the tag.
 pub(super) fn is_plain(analysed: &Analysed) -> bool {
@@ -64,7 +61,6 @@ impl Session {
         sink: Option<&mut dyn Sink>,
     ) -> Result<String> {
         self.resolve_current_of(&mut query)?;
-        let params: Arc<[Datum]> = portal.params.clone();
         let env = self.env()?;
         let only = std::slice::from_ref(&query);
         let columns = match &sink {
@@ -75,12 +71,7 @@ impl Session {
             }
             None => Vec::new(),
         };
-        let custom = (!params.is_empty()).then_some(&params[..]);
-        let plan = self.plan(&env, query, custom, 0.0)?;
-        self.check_writes(&plan)?;
-        let compiled = self.compile(&env, plan)?;
-        let snapshot = Arc::new(self.core.txn()?.snapshot());
-        let mut run = Execution::new(compiled, params, snapshot);
+        let mut run = self.execution(&env, query, portal.params.clone())?;
         let count = match sink {
             Some(sink) => {
                 if portal.describe && !columns.is_empty() {

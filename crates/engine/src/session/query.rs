@@ -292,6 +292,21 @@ impl Session {
         self.run_query(query, Arc::new([]), &rows, sink)
     }
 
+    /// Plans one query for these parameters; ready to run.
+    pub(super) fn execution(
+        &self,
+        env: &StatementEnv<'_>,
+        query: Query,
+        params: Arc<[Datum]>,
+    ) -> Result<Execution> {
+        let custom = (!params.is_empty()).then_some(&params[..]);
+        let plan = self.plan(env, query, custom, 0.0)?;
+        self.check_writes(&plan)?;
+        let compiled = self.compile(env, plan)?;
+        let snapshot = Arc::new(self.core.txn()?.snapshot());
+        Ok(Execution::new(compiled, params, snapshot))
+    }
+
     /// Plans and runs one query to its end.
     pub(crate) fn run_query(
         &mut self,
@@ -301,12 +316,7 @@ impl Session {
         sink: &mut dyn Sink,
     ) -> Result<String> {
         let env = self.env()?;
-        let custom = (!params.is_empty()).then_some(&params[..]);
-        let plan = self.plan(&env, query, custom, 0.0)?;
-        self.check_writes(&plan)?;
-        let compiled = self.compile(&env, plan)?;
-        let snapshot = Arc::new(self.core.txn()?.snapshot());
-        let mut run = Execution::new(compiled, params, snapshot);
+        let mut run = self.execution(&env, query, params)?;
         let count = self.pull(&env, &mut run, 0, rows, sink)?.0;
         self.count_changes(&run);
         let tag = tag_of(&run, count);

@@ -2,6 +2,7 @@
 
 use super::Session;
 use crate::database::two_phase::{Prepared, PreparedState, encode_change, encode_file};
+use crate::settings::SessionSettings;
 use base::{Error, Result, bail, err};
 use std::sync::Arc;
 
@@ -94,14 +95,7 @@ impl Session {
         self.core.foreign_keys.clear();
         self.core.files.lock().forget();
         self.block = Default::default();
-        self.core.set_txn(None);
-        self.core.overlay.reset();
-        self.core.settings.lock().commit_level();
-        self.core.users_of_settings();
-        self.place.update(|info| info.xact_start = 0);
-        if self.interrupts().has_transaction_deadline() {
-            self.interrupts().set_transaction_timeout(None);
-        }
+        self.leave_transaction(SessionSettings::commit_level);
         self.core.changes.end_transaction(self.core.state.oid, true);
     }
 

@@ -1,5 +1,7 @@
 //! The four forms of EXPLAIN's output.
 
+use types::json;
+
 /// EXPLAIN's FORMAT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Format {
@@ -92,7 +94,7 @@ impl Writer {
             Format::Json => {
                 self.item();
                 if let Some(label) = label {
-                    self.out.push_str(&format!("{}: ", json_text(label)));
+                    self.out.push_str(&format!("{}: ", json::quoted(label)));
                 }
                 self.out.push(if named { '{' } else { '[' });
                 self.open.push(false);
@@ -145,8 +147,8 @@ impl Writer {
             }
             Format::Json => {
                 self.item();
-                let value = if quoted { json_text(value) } else { value.to_string() };
-                self.out.push_str(&format!("{}: {value}", json_text(label)));
+                let value = if quoted { json::quoted(value) } else { value.to_string() };
+                self.out.push_str(&format!("{}: {value}", json::quoted(label)));
             }
             Format::Xml => {
                 self.pad();
@@ -155,7 +157,7 @@ impl Writer {
             }
             Format::Yaml => {
                 self.item();
-                let value = if quoted { json_text(value) } else { value.to_string() };
+                let value = if quoted { json::quoted(value) } else { value.to_string() };
                 self.out.push_str(&format!("{label}: {value}"));
             }
         }
@@ -185,8 +187,8 @@ impl Writer {
             }
             Format::Json => {
                 self.item();
-                let items: Vec<String> = items.iter().map(|i| json_text(i)).collect();
-                self.out.push_str(&format!("{}: [{}]", json_text(label), items.join(", ")));
+                let items: Vec<String> = items.iter().map(|i| json::quoted(i)).collect();
+                self.out.push_str(&format!("{}: [{}]", json::quoted(label), items.join(", ")));
             }
             Format::Xml => {
                 self.pad();
@@ -207,7 +209,7 @@ impl Writer {
                 for item in items {
                     self.out.push('\n');
                     self.pad();
-                    self.out.push_str(&format!("  - {}", json_text(item)));
+                    self.out.push_str(&format!("  - {}", json::quoted(item)));
                 }
             }
         }
@@ -219,12 +221,12 @@ impl Writer {
             Format::Text | Format::Xml => self.list(label, items),
             Format::Json => {
                 self.item();
-                let items: Vec<String> = items.iter().map(|i| json_text(i)).collect();
+                let items: Vec<String> = items.iter().map(|i| json::quoted(i)).collect();
                 self.out.push_str(&format!("[{}]", items.join(", ")));
             }
             Format::Yaml => {
                 self.item();
-                let items: Vec<String> = items.iter().map(|i| json_text(i)).collect();
+                let items: Vec<String> = items.iter().map(|i| json::quoted(i)).collect();
                 self.out.push_str(&format!("- [{}]", items.join(", ")));
             }
         }
@@ -240,23 +242,4 @@ fn tag(name: &str) -> String {
 fn xml_text(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     text.replace('\r', "&#x0d;")
-}
-
-fn json_text(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            c if (c as u32) < 32 => out.push_str(&format!("\\u{:04x}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }

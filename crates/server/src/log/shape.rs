@@ -203,7 +203,7 @@ impl Line<'_> {
                 Json::Number(n) => {
                     let _ = write!(out, "{n}");
                 }
-                Json::Text(text) => json_text(text, &mut out),
+                Json::Text(text) => out.push_str(&types::json::quoted(text)),
             }
         };
         fn text(t: &str) -> Option<Json<'_>> {
@@ -247,26 +247,6 @@ impl Line<'_> {
 enum Json<'a> {
     Text(&'a str),
     Number(i64),
-}
-
-fn json_text(text: &str, out: &mut String) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            c if (c as u32) < 0x20 => {
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }
 
 #[cfg(test)]

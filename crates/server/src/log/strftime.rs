@@ -1,24 +1,7 @@
 //! Times of the log: stamps, and names of log files.
 
 use std::fmt::Write;
-use types::datetime::TimeZone;
-
-const DAYS: [&str; 7] =
-    ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
+use types::datetime::{DAY_NAMES, MONTH_NAMES, TimeZone};
 
 /// A moment as clocks somewhere show it.
 struct Local {
@@ -115,10 +98,10 @@ fn one(c: char, t: &Local, seconds: i64, zone: &TimeZone, out: &mut String) {
         'S' => write!(out, "{second:02}"),
         'p' => write!(out, "{}", if hour < 12 { "AM" } else { "PM" }),
         'j' => write!(out, "{:03}", year_day()),
-        'A' => write!(out, "{}", DAYS[weekday as usize]),
-        'a' => write!(out, "{}", &DAYS[weekday as usize][..3]),
-        'B' => write!(out, "{}", MONTHS[t.month as usize - 1]),
-        'b' | 'h' => write!(out, "{}", &MONTHS[t.month as usize - 1][..3]),
+        'A' => write!(out, "{}", DAY_NAMES[weekday as usize]),
+        'a' => write!(out, "{}", &DAY_NAMES[weekday as usize][..3]),
+        'B' => write!(out, "{}", MONTH_NAMES[t.month as usize - 1]),
+        'b' | 'h' => write!(out, "{}", &MONTH_NAMES[t.month as usize - 1][..3]),
         'u' => write!(out, "{}", if weekday == 0 { 7 } else { weekday }),
         'w' => write!(out, "{weekday}"),
         'U' => write!(out, "{:02}", (year_day() + 6 - weekday) / 7),

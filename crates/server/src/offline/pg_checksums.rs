@@ -25,21 +25,16 @@ const FLAGS: &[Flag] = &[
 
 /// The program.
 pub fn main(args: &[String]) -> i32 {
-    let given = match Given::read(args, FLAGS) {
+    let given = match Given::begin(
+        NAME,
+        include_str!("../../../tools/data/help/pg_checksums.txt"),
+        args,
+        FLAGS,
+        1,
+    ) {
         Ok(given) => given,
-        Err(e) => {
-            complain(NAME, &e);
-            return 1;
-        }
+        Err(code) => return code,
     };
-    if given.has("help") {
-        print!("{}", include_str!("../../../tools/data/help/pg_checksums.txt"));
-        return 0;
-    }
-    if given.has("version") {
-        println!("{NAME} {}", tools::VERSION);
-        return 0;
-    }
     match run(&given) {
         Ok(bad) => i32::from(bad),
         Err(text) => {

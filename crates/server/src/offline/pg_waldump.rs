@@ -32,21 +32,16 @@ type Outcome<T> = std::result::Result<T, String>;
 
 /// The program.
 pub fn main(args: &[String]) -> i32 {
-    let given = match Given::read(args, FLAGS) {
+    let given = match Given::begin(
+        NAME,
+        include_str!("../../../tools/data/help/pg_waldump.txt"),
+        args,
+        FLAGS,
+        1,
+    ) {
         Ok(given) => given,
-        Err(e) => {
-            complain(NAME, &e);
-            return 1;
-        }
+        Err(code) => return code,
     };
-    if given.has("help") {
-        print!("{}", include_str!("../../../tools/data/help/pg_waldump.txt"));
-        return 0;
-    }
-    if given.has("version") {
-        println!("{NAME} {}", tools::VERSION);
-        return 0;
-    }
     if given.get("rmgr") == Some("list") {
         Rmgr::ALL.iter().for_each(|r| println!("{}", r.name()));
         return 0;

@@ -158,3 +158,22 @@ pub(super) const fn iso_year_start(year: i32) -> i32 {
     let fourth = julian_day(year, 1, 4);
     fourth - fourth.rem_euclid(7)
 }
+
+/// English names of the days of the week, Sunday first.
+pub const DAY_NAMES: [&str; 7] =
+    ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+/// English names of the months.
+pub const MONTH_NAMES: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];

@@ -16,7 +16,8 @@ mod zone;
 
 pub use abbrev::{AbbrevZone, abbreviation, abbreviations};
 pub use civil::{
-    Civil, date_from_julian, days_in_month, is_leap, julian_day, time_from_parts, time_parts,
+    Civil, DAY_NAMES, MONTH_NAMES, date_from_julian, days_in_month, is_leap, julian_day,
+    time_from_parts, time_parts,
 };
 pub use decode::{Decoded, DtError, Special, decode_date_time, decode_time, zone_by_word};
 pub use decode_interval::decode_interval;

@@ -6,7 +6,7 @@ mod write;
 
 pub use parse::{Token, Tokens, keys_are_unique, parse, validate};
 pub use stored::{JsonbRef, decode, encode};
-pub use write::{escape, write, write_pretty};
+pub use write::{escape, quoted, write, write_pretty};
 
 use crate::numeric::{self, Numeric};
 use std::cmp::Ordering;

@@ -31,6 +31,14 @@ pub fn escape(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
+/// A string with quotes and escapes.
+pub fn quoted(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len() + 2);
+    escape(text, &mut out);
+    // What was text stays text.
+    String::from_utf8(out).unwrap_or_default()
+}
+
 fn scalar(value: &Json, out: &mut Vec<u8>) {
     match value {
         Json::Null => out.extend_from_slice(b"null"),

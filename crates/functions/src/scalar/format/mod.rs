@@ -13,23 +13,7 @@ use crate::call::FnDef;
 
 pub(crate) const FNS: &[&[FnDef]] = &[date_out::FNS, date_in::FNS, number_out::FNS, number_in::FNS];
 
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-
-const DAYS: [&str; 7] =
-    ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+use types::datetime::{DAY_NAMES as DAYS, MONTH_NAMES as MONTHS};
 
 const ROMAN_MONTHS: [&str; 12] =
     ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];
