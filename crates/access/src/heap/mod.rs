@@ -4,6 +4,7 @@
 mod build;
 pub mod change;
 mod check;
+mod compact;
 pub mod decode;
 mod fetch;
 mod locks;

@@ -1,6 +1,7 @@
 //! Bytes of a heap page, and nothing else: header, line pointers, tuple headers, and the changes
 //! that forward work and redo both make. `README.md` beside this file draws them.
 
+use super::compact::{Gaps, compact};
 use base::{BlockNo, PAGE_SIZE, Tid, Xid};
 
 /// A page's bytes.
@@ -27,8 +28,8 @@ const _: () = assert!(HEADER_SIZE.is_multiple_of(8) && SPECIAL.is_multiple_of(8)
 const _: () = assert!(MAX_TUPLES == 291 && MAX_TUPLE_SIZE == 8152);
 
 const AT_FLAGS: usize = 10;
-const AT_LOWER: usize = 12;
-const AT_UPPER: usize = 14;
+pub(super) const AT_LOWER: usize = 12;
+pub(super) const AT_UPPER: usize = 14;
 const AT_SPECIAL: usize = 16;
 const AT_VERSION: usize = 18;
 const AT_PRUNE: usize = 20;
@@ -87,7 +88,7 @@ fn u32_at(b: &[u8], at: usize) -> u32 {
 }
 
 #[inline]
-fn put_u16(b: &mut [u8], at: usize, v: u16) {
+pub(super) fn put_u16(b: &mut [u8], at: usize, v: u16) {
     b[at..at + 2].copy_from_slice(&v.to_le_bytes());
 }
 
@@ -188,12 +189,12 @@ pub fn set_prune_hint(page: &mut Bytes, raw: u32) {
 }
 
 #[inline]
-fn lower(page: &Bytes) -> usize {
+pub(super) fn lower(page: &Bytes) -> usize {
     u16_at(page, AT_LOWER) as usize
 }
 
 #[inline]
-fn upper(page: &Bytes) -> usize {
+pub(super) fn upper(page: &Bytes) -> usize {
     u16_at(page, AT_UPPER) as usize
 }
 
@@ -616,40 +617,6 @@ pub fn add_tuple(page: &mut Bytes, off: u16, bytes: &[u8]) -> bool {
     true
 }
 
-/// Takes the gaps between tuples out, so that all free space is in one piece, and drops unused
-/// line pointers from the end of the array.
-pub fn compact(page: &mut Bytes) {
-    let n = max_offset(page);
-    let old = *page;
-    let mut at = SPECIAL;
-    let mut last_used = 0;
-    let mut holes = false;
-    for off in 1..=n {
-        match line(&old, off) {
-            Line::Normal { at: from, len } => {
-                let (from, len) = (from as usize, len as usize);
-                let size = align8(len);
-                at -= size;
-                page[at..at + len].copy_from_slice(&old[from..from + len]);
-                page[at + len..at + size].fill(0);
-                set_line(page, off, Line::Normal { at: at as u16, len: len as u16 });
-            }
-            Line::Unused => {
-                continue;
-            }
-            _ => {}
-        }
-        holes |= off != last_used + 1;
-        last_used = off;
-    }
-    let lower = HEADER_SIZE + last_used as usize * LINE_SIZE;
-    put_u16(page, AT_LOWER, lower as u16);
-    put_u16(page, AT_UPPER, at as u16);
-    page[lower..at].fill(0);
-    let set = if holes { HAS_FREE_LINES } else { 0 };
-    change_flags(page, set, HAS_FREE_LINES | PAGE_FULL);
-}
-
 /// What pruning and freezing change in a page; one log record carries it.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct PrunePlan {
@@ -684,6 +651,7 @@ impl PrunePlan {
 /// Carries a plan out. The page's next prune hint is `hint`.
 pub fn apply_prune(page: &mut Bytes, plan: &PrunePlan, hint: u32) {
     let n = max_offset(page);
+    let gaps = Gaps::of(page, plan);
     for &(from, to) in &plan.redirect {
         if from >= 1 && from <= n {
             set_line(page, from, Line::Redirect(to));
@@ -709,7 +677,7 @@ pub fn apply_prune(page: &mut Bytes, plan: &PrunePlan, hint: u32) {
     }
     set_prune_hint(page, hint);
     if plan.prunes() {
-        compact(page);
+        compact(page, &gaps);
     }
 }
 

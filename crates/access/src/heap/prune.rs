@@ -3,6 +3,7 @@
 
 use super::page::{self, Bytes, Line, MAX_TUPLES, PrunePlan, Tuple};
 use base::{BlockNo, Result};
+use smallvec::SmallVec;
 
 /// What a tuple is to the snapshots that exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +30,8 @@ struct Pruner<'a> {
     fates: [Option<Fate>; MAX_TUPLES + 1],
     seen: Marks,
     no_indexes: bool,
+    /// The chain that is gone through.
+    members: SmallVec<[u16; 16]>,
     plan: PrunePlan,
 }
 
@@ -38,7 +41,7 @@ pub fn plan(
     page: &Bytes,
     block: BlockNo,
     no_indexes: bool,
-    judge: &mut dyn FnMut(u16, Tuple<'_>) -> Result<Fate>,
+    mut judge: impl FnMut(u16, Tuple<'_>) -> Result<Fate>,
 ) -> Result<(PrunePlan, u32)> {
     let mut p = Pruner {
         page,
@@ -46,11 +49,26 @@ pub fn plan(
         fates: [None; MAX_TUPLES + 1],
         seen: [false; MAX_TUPLES + 1],
         no_indexes,
+        members: SmallVec::new(),
         plan: PrunePlan::default(),
     };
     let n = page::max_offset(page).min(MAX_TUPLES as u16);
     let mut hint = 0;
+    // Where chains begin that may lose something, and what no chain may lead to.
+    let (mut roots, mut stray) = (SmallVec::<[u16; 64]>::new(), false);
     for off in 1..=n {
+        match page::line(page, off) {
+            Line::Normal { .. } => {}
+            Line::Redirect(_) => {
+                roots.push(off);
+                continue;
+            }
+            Line::Dead if no_indexes => {
+                p.plan.unused.push(off);
+                continue;
+            }
+            _ => continue,
+        }
         let Some(t) = page::tuple(page, off) else { continue };
         let fate = judge(off, t)?;
         p.fates[off as usize] = Some(fate);
@@ -58,21 +76,23 @@ pub fn plan(
             let xmax = t.xmax_raw();
             hint = if hint == 0 { xmax } else { hint.min(xmax) };
         }
-    }
-    for off in 1..=n {
-        match page::line(page, off) {
-            Line::Redirect(_) => p.chain(off),
-            Line::Normal { .. } if page::tuple(page, off).is_some_and(|t| !t.heap_only()) => {
-                p.chain(off)
-            }
-            Line::Dead if no_indexes => p.plan.unused.push(off),
-            _ => {}
+        match (t.heap_only(), fate) {
+            (true, Fate::Dead) => stray = true,
+            (true, _) => {}
+            (false, Fate::Dead | Fate::RecentlyDead) => roots.push(off),
+            // Most rows: nothing can go from a chain that begins with a live version.
+            (false, _) => p.seen[off as usize] = true,
         }
     }
-    for off in 1..=n {
-        // A heap-only tuple that no chain leads to comes from an update that aborted.
-        if !p.seen[off as usize] && p.fates[off as usize] == Some(Fate::Dead) {
-            p.plan.unused.push(off);
+    for off in roots {
+        p.chain(off);
+    }
+    if stray {
+        for off in 1..=n {
+            // A heap-only tuple that no chain leads to comes from an update that aborted.
+            if !p.seen[off as usize] && p.fates[off as usize] == Some(Fate::Dead) {
+                p.plan.unused.push(off);
+            }
         }
     }
     p.plan.unused.sort_unstable();
@@ -83,7 +103,13 @@ pub fn plan(
 impl Pruner<'_> {
     /// Goes through the chain that starts at `root` and plans what becomes of it.
     fn chain(&mut self, root: u16) {
-        let mut members: Vec<u16> = Vec::new();
+        let mut members = std::mem::take(&mut self.members);
+        members.clear();
+        self.walk(root, &mut members);
+        self.members = members;
+    }
+
+    fn walk(&mut self, root: u16, members: &mut SmallVec<[u16; 16]>) {
         let mut dead = 0;
         let mut off = root;
         let mut prior_xmax = None;
@@ -185,16 +211,16 @@ mod tests {
         put(&mut p, 7, 3, 8, 8, HOT_UPDATED); // dead, deleted
         put(&mut p, 8, 8, 9, 8, HEAP_ONLY);
         put(&mut p, 9, 3, 30, 9, 0);
-        let (plan, hint) = plan(&p, BlockNo(0), false, &mut judge).unwrap();
+        let (plan, hint) = plan(&p, BlockNo(0), false, judge).unwrap();
         assert_eq!(plan.redirect, [(1, 3)]);
         assert_eq!(plan.dead, [5, 7]);
         assert_eq!(plan.unused, [2, 6, 8]);
         assert_eq!(hint, 12);
         apply_prune(&mut p, &plan, hint);
         check(&p).unwrap();
-        let (plan, _) = super::plan(&p, BlockNo(0), false, &mut judge).unwrap();
+        let (plan, _) = super::plan(&p, BlockNo(0), false, judge).unwrap();
         assert!(plan.is_empty());
-        let (plan, _) = super::plan(&p, BlockNo(0), true, &mut judge).unwrap();
+        let (plan, _) = super::plan(&p, BlockNo(0), true, judge).unwrap();
         assert_eq!(plan.unused, [5, 7]);
     }
 }

@@ -639,7 +639,7 @@ impl HeapRel {
         let mut keeper = super::visibility::Undertaker::new(&self.storage, horizon);
         let mut hints = Vec::new();
         let block = page.block();
-        let (mut plan, hint) = prune::plan(page, block, no_indexes, &mut |off, t| {
+        let (mut plan, hint) = prune::plan(page, block, no_indexes, |off, t| {
             let mut bits = 0;
             let fate = keeper.fate(t, &facts, &mut bits)?;
             if bits != 0 {
