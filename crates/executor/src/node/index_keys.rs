@@ -109,6 +109,18 @@ impl IndexKeys {
         order.iter().map(|i| self.keys[*i].simple(params)).collect()
     }
 
+    /// As [`IndexKeys::whole_values`], whatever the values are made from.
+    pub fn whole_eval(&self, order: &[usize], run: &mut Run) -> Result<SmallVec<[Datum; 4]>> {
+        let mut values = SmallVec::new();
+        for i in order {
+            values.push(match &self.keys[*i].value {
+                Value::One(prog) => prog.eval(run, RowInput::None)?,
+                _ => return Err(Error::internal("a whole key with a condition of another kind")),
+            });
+        }
+        Ok(values)
+    }
+
     /// The keys with their values.
     pub fn eval(&self, run: &mut Run) -> Result<Vec<ScanKey>> {
         let mut out = Vec::with_capacity(self.keys.len());

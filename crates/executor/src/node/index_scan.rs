@@ -10,7 +10,7 @@ use crate::output::Pump;
 use crate::run::Run;
 use access::heap::{Decoder, Found, Viewer};
 use access::index::{Direction, IndexRel, IndexScan as Scan, ScanOptions};
-use base::{Error, Oid, Result};
+use base::{Error, Oid, Result, Tid};
 use ir::{Plan, ScanDirection};
 use std::sync::Arc;
 use types::{BATCH_ROWS, Batch, ColumnBuilder};
@@ -24,6 +24,8 @@ pub(crate) struct IndexScanSpec {
     pub keys: IndexKeys,
     pub direction: Direction,
     pub decoder: Arc<Decoder>,
+    /// If one row at most is looked for by its whole key: which condition is on which column.
+    pub whole: Option<Vec<usize>>,
 }
 
 struct IndexScanNode {
@@ -33,6 +35,8 @@ struct IndexScanNode {
     stale: bool,
     done: bool,
     builders: Vec<ColumnBuilder>,
+    /// Rows that a look-up found.
+    tids: Vec<Tid>,
     pump: Pump,
 }
 
@@ -65,12 +69,18 @@ pub(crate) fn compile(
     let at = find_index(&table, scan.index)?;
     let keys = IndexKeys::compile(c, &table.rel.indexes[at], &scan.index_qual)?;
     let decoder = Arc::new(Decoder::new(Arc::clone(&table.heap().desc), &table.attrs));
+    let index = Arc::clone(&table.open.indexes[at]);
+    let whole = match keys.unique {
+        true => keys.whole_key(index.nkeys()),
+        false => None,
+    };
     Ok(Arc::new(IndexScanSpec {
-        index: Arc::clone(&table.open.indexes[at]),
+        index,
         table: Arc::new(table),
         keys,
         direction: direction(scan.direction),
         decoder,
+        whole,
     }))
 }
 
@@ -85,6 +95,7 @@ impl NodeSpec for IndexScanSpec {
                 stale: true,
                 done: false,
                 builders,
+                tids: Vec::new(),
                 pump: Pump::default(),
             }))
         })
@@ -126,12 +137,54 @@ impl IndexScanNode {
         Ok(())
     }
 
+    /// The row with the key, without the state of a scan: `None` if a scan has to do it, since
+    /// there are entries to mark as dead.
+    fn look_up(&mut self, run: &mut Run) -> Result<Option<Option<Batch>>> {
+        let spec = Arc::clone(&self.spec);
+        let Some(order) = &spec.whole else { return Ok(None) };
+        if run.snapshot.serial().is_some() {
+            return Ok(None);
+        }
+        let key = spec.keys.whole_eval(order, run)?;
+        let snapshot = Arc::clone(&run.snapshot);
+        let storage = run.cx.storage()?;
+        let viewer = Viewer::mvcc(storage, &snapshot);
+        spec.index.am().lookup(storage, &spec.index, &key, &mut self.tids)?;
+        let table = &spec.table;
+        let mut found = None;
+        for tid in &self.tids {
+            match table.heap().fetch_columns(*tid, &viewer, &spec.decoder, &mut self.builders)? {
+                Found::Row(at) => {
+                    found = Some(at);
+                    break;
+                }
+                Found::DeadToAll => return Ok(None),
+                Found::None => {}
+            }
+        }
+        (self.stale, self.done) = (false, true);
+        count_search(run, table.id);
+        let entries = self.tids.len() as u64;
+        counts::scanned(counted(&spec.index), 1, entries, u64::from(found.is_some()));
+        let Some(at) = found else { return Ok(Some(None)) };
+        let system = match table.wants_system() {
+            true => vec![table.heap().system_columns(at)?],
+            false => Vec::new(),
+        };
+        let mut batch = take(1, &mut self.builders);
+        table.add_system(&mut batch, &[at], &system);
+        Ok(Some(Some(batch)))
+    }
+
     /// The next rows, at most `most`, as the input of the programs.
     fn read(&mut self, run: &mut Run, most: usize) -> Result<Option<Batch>> {
         if self.done {
             return Ok(None);
         }
         if self.stale {
+            if let Some(row) = self.look_up(run)? {
+                return Ok(row);
+            }
             self.begin(run)?;
         }
         let spec = Arc::clone(&self.spec);
