@@ -27,8 +27,9 @@ pub(crate) struct Writer {
 
 /// Writes up to this size go through the bounce buffer as a whole.
 const BOUNCE: usize = 32 << 10;
-/// A sync of this many nanoseconds costs less than having another thread do it.
-const QUICK_NANOS: u64 = 200_000;
+/// A sync of this many nanoseconds costs less than having another thread do it: what else the
+/// thread has to do waits meanwhile, and others wait for that.
+const QUICK_NANOS: u64 = 25_000;
 /// The idle walwriter looks every so many delays.
 const HIBERNATE: u32 = 25;
 
