@@ -83,7 +83,7 @@ impl Session {
             None => self.discard_rows(&env, &mut run)?,
         };
         self.count_changes(&run);
-        let tag = tag_of(&run, count);
+        let tag = tag_of(&run, count).into_owned();
         drop(env);
         self.after_query()?;
         Ok(tag)

@@ -579,6 +579,9 @@ impl SessionSettings {
 
     /// The settings to tell the client of: name and value. Forgets them.
     pub fn take_reports(&mut self) -> Vec<(&'static str, String)> {
+        if self.to_report.is_empty() {
+            return Vec::new();
+        }
         let all = settings::all();
         std::mem::take(&mut self.to_report)
             .into_iter()

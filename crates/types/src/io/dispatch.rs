@@ -23,8 +23,24 @@ pub(super) fn syntax(name: &str, text: &str) -> Error {
     err!(INVALID_TEXT_REPRESENTATION, "invalid input syntax for type {name}: \"{text}\"")
 }
 
+/// Reads a value of the most usual types, without modifier: they need no session around them.
+#[inline]
+pub fn input_plain(type_oid: Oid, text: &str) -> Option<Result<Datum>> {
+    Some(match type_oid {
+        oid::INT4 => parse_i32(text).map(Datum::I32),
+        oid::INT8 => parse_i64(text).map(Datum::I64),
+        oid::TEXT | oid::VARCHAR => Ok(Datum::text(text)),
+        _ => return None,
+    })
+}
+
 /// Reads a value from its text form.
 pub fn input(type_oid: Oid, text: &str, typmod: i32, cx: &IoCtx) -> Result<Datum> {
+    if typmod < 0
+        && let Some(value) = input_plain(type_oid, text)
+    {
+        return value;
+    }
     Ok(match type_oid {
         oid::BOOL => Datum::Bool(bool_in(text)?),
         oid::CHAR => Datum::Char(char_in(text)),
