@@ -83,6 +83,9 @@ pub struct Fields {
     pub constraint: Option<String>,
 }
 
+/// A code that no standard and no client knows.
+const PARKED: SqlState = SqlState(*b"--001");
+
 impl Error {
     /// An error of severity `Error` with this condition and message.
     #[cold]
@@ -126,6 +129,18 @@ impl Error {
     #[cold]
     pub fn internal(message: impl Into<String>) -> Error {
         Error::new(SqlState::INTERNAL_ERROR, message)
+    }
+
+    /// Not a failure: the statement left the thread to wait for a lock, and is to be run again
+    /// from its start when it has it. No client sees it.
+    #[cold]
+    pub fn parked() -> Error {
+        Error::with_severity(Severity::Debug, PARKED, String::new())
+    }
+
+    /// True for [`Error::parked`].
+    pub fn is_parked(&self) -> bool {
+        self.0.code == PARKED
     }
 
     /// Something that is not built yet (0A000); `what` starts the sentence.

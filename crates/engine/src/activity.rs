@@ -80,6 +80,8 @@ pub struct SessionInfo {
     pub xmin: Option<u64>,
     /// The thread that runs its statement, as `os::wait` numbers them.
     pub thread: u32,
+    /// What it waits for without a thread.
+    pub parked: Option<base::wait::WaitEvent>,
     /// What it is doing.
     pub state: SessionState,
     /// The statement, or the last one.

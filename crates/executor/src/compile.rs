@@ -23,7 +23,12 @@ pub struct CompiledStmt {
     pub(crate) exec_params: usize,
     /// Subplans that change rows and must run to their end whether or not they are read.
     pub(crate) modifying: Vec<usize>,
+    /// It may be run again from its start as long as it has changed and locked nothing.
+    pub(crate) repeatable: bool,
 }
+
+/// Statements that cost more are not run again because they have to wait.
+const CHEAP: f64 = 1000.0;
 
 impl CompiledStmt {
     /// The plan that it was made from.
@@ -41,6 +46,7 @@ impl CompiledStmt {
             call_states,
             exec_params: 0,
             modifying: Vec::new(),
+            repeatable: false,
         }
     }
 
@@ -66,6 +72,7 @@ pub fn compile(
         }
     }
     let root = c.node(&plan.plan)?;
+    let repeatable = !c.ec.calls_volatile && modifying.is_empty() && plan.plan.total_cost < CHEAP;
     let (init_plans, exec_params) = (c.init_plans, c.exec_params);
     let call_states = c.ec.call_states as usize;
     Ok(Arc::new(CompiledStmt {
@@ -76,6 +83,7 @@ pub fn compile(
         call_states,
         exec_params,
         modifying,
+        repeatable,
     }))
 }
 

@@ -34,6 +34,12 @@ impl Execution {
         self.state.instrumentation = Some(Box::new(all));
     }
 
+    /// If it has to wait for the first row that it changes or locks, it may leave with
+    /// [`base::Error::parked`]; it is then to be made and run anew.
+    pub fn may_park(&mut self) {
+        self.state.parks = self.state.stmt.repeatable;
+    }
+
     /// What it runs.
     pub fn stmt(&self) -> &Arc<CompiledStmt> {
         &self.state.stmt

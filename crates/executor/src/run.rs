@@ -16,7 +16,7 @@ use catalog::CatalogView;
 use functions::{CallState, FnEnv};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-use txn::{Snapshot, Txn};
+use txn::{Snapshot, Txn, Wait};
 use types::{Batch, Datum};
 
 /// Settings that change how plans run.
@@ -120,6 +120,8 @@ pub(crate) struct State {
     pub merge_action: Option<&'static str>,
     /// Rows that data-changing statements processed.
     pub processed: u64,
+    /// Nothing is changed or locked yet, and whoever runs this runs it again if it has to wait.
+    pub parks: bool,
     pub instrumentation: Option<Box<Instrumentation>>,
 }
 
@@ -169,6 +171,7 @@ impl State {
             work_tables: Vec::new(),
             merge_action: None,
             processed: 0,
+            parks: false,
             instrumentation: None,
         }
     }
@@ -177,6 +180,15 @@ impl State {
 impl<'a> Run<'a> {
     pub fn new(cx: ExecCtx<'a>, state: &'a mut State) -> Run<'a> {
         Run { env: cx.env, cx, state }
+    }
+
+    /// How to wait for the first row of a table without hooks; from here on something may be
+    /// changed.
+    pub fn first_wait(&mut self, hooked: bool) -> Wait {
+        match std::mem::take(&mut self.parks) && !hooked {
+            true => Wait::Park,
+            false => Wait::Block,
+        }
     }
 
     /// Parameter `$id`.

@@ -179,6 +179,14 @@ pub fn wait_one(fd: RawFd, want: Interest, timeout: Option<Duration>) -> io::Res
     }
 }
 
+/// True if nothing can be sent on this socket any more.
+pub fn is_broken(fd: RawFd) -> bool {
+    let mut p = libc::pollfd { fd, events: 0, revents: 0 };
+    // SAFETY: one pollfd that lives during the call.
+    let n = unsafe { libc::poll(&mut p, 1, 0) };
+    n > 0 && p.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0
+}
+
 /// Signals as a descriptor. They must be blocked before any thread is started.
 #[derive(Debug)]
 pub struct Signals(OwnedFd);

@@ -87,6 +87,11 @@ pub struct BindRequest<'a> {
 
 /// A session. Errors it returns are reported to the client by the caller.
 pub trait BackendSession: Send {
+    /// Whether the next statement may end with [`Error::parked`] where it would wait for a row: its
+    /// message is then to be given again.
+    fn set_may_park(&mut self, yes: bool) {
+        let _ = yes;
+    }
     /// Runs the statements of a simple query message.
     fn simple_query(&mut self, sql: &str, sink: &mut dyn Sink) -> Result<()>;
     /// Makes a prepared statement.

@@ -163,6 +163,10 @@ impl Backend for Engine {
 struct EngineSession(Session);
 
 impl BackendSession for EngineSession {
+    fn set_may_park(&mut self, yes: bool) {
+        self.0.set_may_park(yes);
+    }
+
     fn simple_query(&mut self, sql: &str, sink: &mut dyn Sink) -> Result<()> {
         self.0.simple_query(sql, sink)
     }

@@ -3,7 +3,7 @@
 
 use crate::combo::Combos;
 use crate::interrupts::Interrupts;
-use crate::lock::{FastPath, LocalLocks, WaitInfo};
+use crate::lock::{FastPath, LocalLocks, Parked, WaitInfo};
 use crate::manager::TxnManager;
 use crate::protocol;
 use base::{Lsn, Oid, Result, Xid, bail};
@@ -124,6 +124,9 @@ pub struct Backend {
     locks: Mutex<LocalLocks>,
     /// Pairs of command ids that rows of the running transaction name by number.
     pub(crate) combos: Mutex<Combos>,
+    /// What the session's statement waits for since it has left its thread.
+    parked: Mutex<Option<Parked>>,
+    is_parked: AtomicBool,
 }
 
 impl TxnManager {
@@ -150,6 +153,8 @@ impl TxnManager {
             held: Mutex::new(SmallVec::new()),
             locks: Mutex::new(LocalLocks::default()),
             combos: Mutex::new(Combos::default()),
+            parked: Mutex::new(None),
+            is_parked: AtomicBool::new(false),
         }))
     }
 }
@@ -188,6 +193,27 @@ impl Backend {
     /// The virtual transaction id, as in `pg_locks`: slot and count.
     pub fn virtual_xid(&self) -> (u32, u32) {
         (self.id.0 + 1, self.slot().local_xid.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_parked(&self, parked: Option<Parked>) {
+        let is = parked.is_some();
+        *self.parked.lock() = parked;
+        self.is_parked.store(is, Ordering::Relaxed);
+        self.interrupts.set_parked(is);
+    }
+
+    pub(crate) fn parked(&self) -> Option<Parked> {
+        *self.parked.lock()
+    }
+
+    #[inline]
+    pub(crate) fn take_parked(&self) -> Option<Parked> {
+        if !self.is_parked.load(Ordering::Relaxed) {
+            return None;
+        }
+        let parked = *self.parked.lock();
+        self.set_parked(None);
+        parked
     }
 
     pub(crate) fn slot(&self) -> &Slot {
@@ -266,6 +292,7 @@ impl Backend {
 
 impl Drop for Backend {
     fn drop(&mut self) {
+        self.abandon_wait();
         self.mgr.locks().release_all(self);
         let slot = self.slot();
         slot.used.store(false, Ordering::SeqCst);

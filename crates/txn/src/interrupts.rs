@@ -4,6 +4,7 @@ use base::{Result, Severity, SqlState, bail, err};
 use os::clock::monotonic_nanos;
 use os::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use os::sync::futex_wake;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 const CANCEL: u32 = 1;
@@ -35,7 +36,17 @@ pub struct Interrupts {
     /// What the session sleeps on. The two low bits are the lock manager's; the rest counts
     /// how often somebody wanted it to look up.
     pub(crate) word: AtomicU32,
+    /// Who runs the session's statement again when it has left its thread.
+    waker: OnceLock<Waker>,
+    parked: AtomicBool,
 }
+
+/// Called when a parked session is to look up; must not block.
+pub type Waker = Box<dyn Fn() + Send + Sync>;
+
+/// The lock manager's bits of the word, and what they are while a request is queued.
+pub(crate) const LOCK_STATE: u32 = 3;
+pub(crate) const LOCK_WAITING: u32 = 1;
 
 /// Added to the word by who wants the session to look up.
 pub(crate) const KICK: u32 = 4;
@@ -59,6 +70,43 @@ impl Interrupts {
             memory_before: AtomicU64::new(0),
             memory: AtomicU64::new(0),
             word: AtomicU32::new(0),
+            waker: OnceLock::new(),
+            parked: AtomicBool::new(false),
+        }
+    }
+
+    /// Sets who is told that a parked session may go on. Only the first one counts.
+    pub fn set_waker(&self, waker: Waker) {
+        let _ = self.waker.set(waker);
+    }
+
+    /// True if a waker is set.
+    pub fn has_waker(&self) -> bool {
+        self.waker.get().is_some()
+    }
+
+    /// Says whether the session's statement has left its thread.
+    pub(crate) fn set_parked(&self, parked: bool) {
+        self.parked.store(parked, Ordering::SeqCst);
+    }
+
+    /// True if the session's statement has left its thread and has not got what it waits for.
+    pub fn still_waits(&self) -> bool {
+        self.word.load(Ordering::SeqCst) & LOCK_STATE == LOCK_WAITING
+            && self.flags.load(Ordering::SeqCst) == 0
+    }
+
+    /// Wakes the session from what it sleeps on.
+    pub(crate) fn wake(&self) {
+        match self.parked.load(Ordering::SeqCst) {
+            true => {
+                if let Some(waker) = self.waker.get() {
+                    waker();
+                }
+            }
+            false => {
+                futex_wake(&self.word, u32::MAX);
+            }
         }
     }
 
@@ -70,7 +118,7 @@ impl Interrupts {
     /// Makes the session look up from its sleep.
     pub fn kick(&self) {
         self.word.fetch_add(KICK, Ordering::SeqCst);
-        futex_wake(&self.word, u32::MAX);
+        self.wake();
     }
 
     /// The user wants the statement to end.
@@ -156,6 +204,14 @@ impl Interrupts {
     /// True if the transaction has a deadline.
     pub fn has_transaction_deadline(&self) -> bool {
         self.transaction_deadline.load(Ordering::Relaxed) != 0
+    }
+
+    /// True if a wait for a lock has to look at a clock, or for the client, besides
+    /// `deadlock_timeout`.
+    pub fn has_clocks(&self) -> bool {
+        self.statement_deadline().is_some()
+            || self.lock_timeout_ms.load(Ordering::Relaxed) != 0
+            || self.client_check_ms() != 0
     }
 
     /// Sets `client_connection_check_interval`.

@@ -150,7 +150,7 @@ impl TxnManager {
 
     /// Waits until a transaction is over.
     pub fn wait_for_xid(&self, txn: &Txn, xid: Xid) -> Result<()> {
-        self.locks().wait_for_xid(&txn.backend, xid)
+        self.locks().wait_for_xid(&txn.backend, xid, Wait::Block)
     }
 }
 
@@ -683,7 +683,7 @@ impl Txn {
             }
             return Ok(over);
         }
-        self.mgr().locks().wait_for_xid(&self.backend, xid)?;
+        self.mgr().locks().wait_for_xid(&self.backend, xid, wait)?;
         Ok(true)
     }
 

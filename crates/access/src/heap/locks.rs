@@ -1,6 +1,8 @@
 //! The one place that talks to txn's row locks, and waits.
 
+use super::page::{self, Bytes};
 use super::rel::HeapRel;
+use super::visibility::chain_root;
 use crate::ExecTxn;
 use base::{Result, Tid, Xid};
 use std::cell::Cell;
@@ -41,7 +43,7 @@ impl HeapRel {
 
     /// A place from which to wait for the row, given back when it is dropped.
     pub(super) fn queue<'a>(&'a self, x: &'a ExecTxn<'a>, tid: Tid) -> RowQueue<'a> {
-        RowQueue { x, key: self.row_key(tid), held: Cell::new(0) }
+        RowQueue { x, key: Cell::new(self.row_key(tid)), held: Cell::new(0) }
     }
 
     /// What is held on the old version is held on the new one too.
@@ -54,16 +56,33 @@ impl HeapRel {
 /// A session's place in a row's queue: who waits first gets the row first.
 pub(super) struct RowQueue<'a> {
     x: &'a ExecTxn<'a>,
-    key: RowKey,
+    /// The row's first version in its HOT chain: who waits for a row that others change all the
+    /// time keeps the place for all its versions.
+    key: Cell<RowKey>,
     /// A bit for each strength that was waited for.
     held: Cell<u8>,
 }
 
 impl RowQueue<'_> {
+    /// The queue of the version at `offset` is that of its row. To be called with the page latched,
+    /// before waiting.
+    pub fn find(&self, page: &Bytes, offset: u16) {
+        let mut key = self.key.get();
+        if self.held.get() == 0 && page::tuple(page, offset).is_some_and(|t| t.heap_only()) {
+            key.tid.offset = chain_root(page, key.tid.block, offset);
+            self.key.set(key);
+        }
+    }
+
     /// Waits until `xid`, which is in the way of `strength`, is over; false if it may not wait.
     /// No latch is held.
     pub fn wait(&self, strength: RowStrength, wait: Wait, xid: Xid) -> Result<bool> {
-        let done = self.x.txn.wait_for_row(&self.key, strength, xid, wait)?;
+        let done = self.x.txn.wait_for_row(&self.key.get(), strength, xid, wait);
+        if matches!(&done, Err(e) if e.is_parked()) {
+            // The place is kept for when the statement comes again.
+            self.held.set(0);
+        }
+        let done = done?;
         if done {
             self.held.set(self.held.get() | 1 << strength as u8);
         }
@@ -81,7 +100,7 @@ impl Drop for RowQueue<'_> {
         ];
         for strength in all {
             if self.held.get() & 1 << strength as u8 != 0 {
-                self.x.txn.leave_row_queue(&self.key, strength);
+                self.x.txn.leave_row_queue(&self.key.get(), strength);
             }
         }
     }

@@ -255,6 +255,7 @@ impl HeapRel {
             Standing::Busy { xid, .. } => xid,
             other => return Ok((Step::Stop(stop(other)), None)),
         };
+        queue.find(page, tid.offset);
         drop(latches);
         let done = queue.wait(mode, wait, busy)?;
         Ok((if done { Step::Again } else { Step::Stop(Outcome::WouldBlock) }, None))
@@ -572,6 +573,7 @@ impl HeapRel {
                 Standing::Busy { xid, .. } => xid,
                 other => return Ok(stop(other)),
             };
+            queue.find(&page, tid.offset);
             drop(page);
             if !queue.wait(mode, wait, busy)? {
                 return Ok(Outcome::WouldBlock);
@@ -604,8 +606,9 @@ impl HeapRel {
                 false => self.take_row(x, tid, mode)?,
             };
             if let Some(xid) = busy {
-                drop(page);
                 let queue = self.queue(x, tid);
+                queue.find(&page, tid.offset);
+                drop(page);
                 if !queue.wait(mode, wait, xid)? {
                     return Ok(false);
                 }

@@ -359,6 +359,7 @@ impl<'a> Undertaker<'a> {
     }
 
     /// What the tuple is to all, and hint bits.
+    #[inline]
     pub fn fate(&mut self, t: Tuple<'_>, page: &PageFacts, hint: &mut u16) -> Result<Fate> {
         match t.mask() & page::XMIN_FROZEN {
             page::XMIN_INVALID => return Ok(Fate::Dead),
@@ -405,4 +406,23 @@ impl<'a> Undertaker<'a> {
         let status = self.status(0, page.xid(t.xmin_raw()))?;
         Ok(matches!(status, XidStatus::Committed(lsn) if lsn <= self.horizon))
     }
+}
+
+/// The line of the page from which index entries lead to the heap-only version at `offset`; the
+/// version itself if there is none.
+pub(super) fn chain_root(bytes: &Bytes, block: BlockNo, offset: u16) -> u16 {
+    for root in 1..=page::max_offset(bytes) {
+        let is_root = match page::line(bytes, root) {
+            page::Line::Redirect(_) => true,
+            page::Line::Normal { .. } => page::tuple(bytes, root).is_some_and(|t| !t.heap_only()),
+            _ => false,
+        };
+        let mut chain = Chain::new(block, root);
+        while is_root && let Some((member, _)) = chain.next(bytes) {
+            if member == offset {
+                return root;
+            }
+        }
+    }
+    offset
 }

@@ -162,7 +162,9 @@ impl Session {
         let settings = self.core.resolved();
         let modes = settings.default_modes;
         let mgr = &self.core.database.storage().txn;
-        self.core.set_txn(Some(mgr.begin(&self.core.backend, modes.isolation)));
+        let txn = mgr.begin(&self.core.backend, modes.isolation);
+        let started = txn.start_micros();
+        self.core.set_txn(Some(txn));
         let mut s = self.core.settings.lock();
         s.begin_level();
         // Settings that are as they should be are left alone.
@@ -176,8 +178,7 @@ impl Session {
         if settings.transaction_timeout.is_some() {
             self.interrupts().set_transaction_timeout(settings.transaction_timeout);
         }
-        let now = os::clock::now_micros();
-        self.place.update(|info| info.xact_start = now);
+        self.place.update(|info| info.xact_start = started);
         Ok(())
     }
 
@@ -224,6 +225,7 @@ impl Session {
     /// After a statement that failed: its transaction is rolled back, or its block waits for
     /// the end.
     pub(crate) fn fail_statement(&mut self) {
+        self.core.backend.abandon_wait();
         self.core.foreign_keys.statement_failed();
         self.core.overlay.forget_entries();
         if self.block.open {

@@ -24,6 +24,9 @@ impl Session {
         }
         let result = work(self);
         result.map_err(|e| {
+            if e.is_parked() {
+                return e;
+            }
             self.skipping = true;
             self.fail_statement();
             match text {
@@ -171,8 +174,7 @@ impl Session {
         params: &[RawParam<'_>],
     ) -> Result<Vec<Datum>> {
         use functions::FnEnv;
-        let env = self.env()?;
-        let io = env.io();
+        let mut env: Option<super::StatementEnv<'_>> = None;
         let mut values = Vec::with_capacity(params.len());
         for (i, (param, type_oid)) in params.iter().zip(types).enumerate() {
             let Some(bytes) = param else {
@@ -184,17 +186,24 @@ impl Session {
                 1 => formats[0],
                 _ => formats[i],
             };
-            values.push(match binary {
-                true => types::io::receive(*type_oid, bytes, -1, &io)?,
-                false => {
-                    let text = std::str::from_utf8(bytes).map_err(|_| {
-                        err!(
-                            CHARACTER_NOT_IN_REPERTOIRE,
-                            "invalid byte sequence for encoding \"UTF8\""
-                        )
-                    })?;
-                    types::io::input(*type_oid, text, -1, &io)?
+            let mut text = None;
+            if !binary {
+                let utf8 = std::str::from_utf8(bytes).map_err(|_| {
+                    err!(CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\"")
+                })?;
+                if let Some(value) = types::io::input_plain(*type_oid, utf8) {
+                    values.push(value?);
+                    continue;
                 }
+                text = Some(utf8);
+            }
+            let env = match &env {
+                Some(env) => env,
+                None => env.insert(self.env()?),
+            };
+            values.push(match text {
+                None => types::io::receive(*type_oid, bytes, -1, &env.io())?,
+                Some(text) => types::io::input(*type_oid, text, -1, &env.io())?,
             });
         }
         Ok(values)
@@ -240,13 +249,19 @@ impl Session {
     /// Execute: at most `max_rows` rows, 0 for all.
     pub fn execute(&mut self, name: &str, max_rows: u64, sink: &mut dyn Sink) -> Result<()> {
         let text = self.portals.get(name).map(|p| p.prepared.text.clone());
-        self.statement_micros = os::clock::now_micros();
-        self.show_state(Some(text.as_deref().unwrap_or("")), self.statement_micros);
-        self.start_statement_clock();
+        let again = self.come_back();
+        if !again {
+            self.statement_micros = os::clock::now_micros();
+            self.show_state(Some(text.as_deref().unwrap_or("")), self.statement_micros);
+            self.start_statement_clock();
+        }
         let result = match self.logs {
             false => self.extended(text, |s| s.execute_portal(name, max_rows, sink)),
             true => self.execute_logged(text, name, max_rows, sink),
         };
+        if self.settle_wait(again, &result) {
+            return result;
+        }
         self.interrupts().end_statement();
         self.tell(sink);
         result

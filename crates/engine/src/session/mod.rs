@@ -93,6 +93,10 @@ pub struct Session {
     pub(crate) logs: bool,
     /// The statement of the portal whose message failed.
     pub(crate) blamed: Option<Arc<str>>,
+    /// The statement may leave its thread to wait for a row; it is then run again.
+    pub(crate) may_park: bool,
+    /// It has left, and is to be run again.
+    pub(crate) parked: bool,
 }
 
 impl Session {
@@ -129,6 +133,8 @@ impl Session {
             skipping: false,
             logs: false,
             blamed: None,
+            may_park: false,
+            parked: false,
         };
         session.enter_database(options)?;
         session.apply_start_settings(options)?;
@@ -290,6 +296,47 @@ impl Session {
                 info.query.push_str(crate::ddl::name::clip(query, 1023));
             }
         });
+    }
+
+    /// Whether the next statement may end with [`Error::parked`] where it would wait for a row. The
+    /// same message is then to be given again when [`Interrupts::still_waits`] says that it does
+    /// not, or without this if it waits for long.
+    pub fn set_may_park(&mut self, yes: bool) {
+        self.may_park = yes;
+    }
+
+    /// Whether this statement may leave its thread: not where clocks are to be looked at while it
+    /// waits, or its lines in the log would be written twice.
+    pub(super) fn parks(&self) -> bool {
+        let interrupts = self.interrupts();
+        self.may_park && !self.logs && !interrupts.has_clocks()
+    }
+
+    /// After a statement: true if it has left its thread. One that had left before and is done now
+    /// leaves no request behind.
+    pub(super) fn settle_wait(&mut self, again: bool, result: &Result<()>) -> bool {
+        let left = matches!(result, Err(e) if e.is_parked());
+        if left || again {
+            self.parked = left;
+            let event = self.core.backend.parked_event();
+            self.place.update(|info| info.parked = event.filter(|_| left));
+        }
+        if again && !left {
+            self.core.backend.abandon_wait();
+        }
+        left
+    }
+
+    /// A statement that had left is run again: true if that is so.
+    pub(super) fn come_back(&mut self) -> bool {
+        let again = std::mem::take(&mut self.parked);
+        if again {
+            self.place.update(|info| {
+                info.thread = os::wait::thread_place();
+                info.parked = None;
+            });
+        }
+        again
     }
 
     /// The error's byte offset turned into the client's position, and its text's context.

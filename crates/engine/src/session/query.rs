@@ -322,7 +322,7 @@ impl Session {
         let tag = tag_of(&run, count);
         drop(env);
         self.after_query()?;
-        Ok(tag)
+        Ok(tag.into_owned())
     }
 
     /// Fails if a read-only transaction's plan writes.
@@ -345,6 +345,7 @@ impl Session {
         max: u64,
         sink: &mut dyn Sink,
     ) -> Result<Option<Cow<'static, str>>> {
+        let mut made = None;
         if let PortalState::Ready = portal.state {
             if super::cursor::uses_cursor(&portal.prepared.analysed.lock().queries) {
                 self.start_at_cursor(portal)?;
@@ -375,21 +376,36 @@ impl Session {
             self.check_writes(plan.compiled.plan())?;
             let snapshot = Arc::new(snapshot);
             portal.snapshot = Some(snapshot.clone());
-            let run = Execution::new(plan.compiled.clone(), portal.params.clone(), snapshot);
+            let mut run = Execution::new(plan.compiled.clone(), portal.params.clone(), snapshot);
+            // Nothing may have been said yet by a statement that is run again.
+            let silent = max == 0 && (!portal.describe || analysed.columns.is_empty());
+            if silent && self.parks() {
+                run.may_park();
+            }
             portal.state = PortalState::Running(Box::new(run));
+            made = Some(env);
         }
         let analysed = portal.prepared.analysed.lock().clone();
         let writer = RowWriter::new(&analysed.columns, &portal.formats);
         let (count, more, tag) = match &mut portal.state {
             PortalState::Running(run) => {
-                let env = self.env()?;
-                let (count, more) = self.pull(&env, run, max, &writer, sink)?;
+                let env = match made {
+                    Some(env) => env,
+                    None => self.env()?,
+                };
+                let pulled = self.pull(&env, run, max, &writer, sink);
+                if matches!(&pulled, Err(e) if e.is_parked()) {
+                    portal.state = PortalState::Ready;
+                    portal.snapshot = None;
+                    return Err(Error::parked());
+                }
+                let (count, more) = pulled?;
                 if !more {
                     self.count_changes(run);
                 }
                 (count, more, tag_of(run, count))
             }
-            _ => (0, false, "SELECT 0".to_string()),
+            _ => (0, false, Cow::Borrowed("SELECT 0")),
         };
         portal.position += count;
         if more {
@@ -397,7 +413,7 @@ impl Session {
         }
         portal.state = PortalState::Done;
         self.after_query()?;
-        Ok(Some(tag.into()))
+        Ok(Some(tag))
     }
 
     /// Runs a query that finds one row by its key, or none.
@@ -573,12 +589,16 @@ pub(super) fn project(batch: &Batch, keep: &[usize]) -> Batch {
 }
 
 /// The command tag: rows given, or rows changed.
-pub(crate) fn tag_of(run: &Execution, rows: u64) -> String {
-    match run.stmt().plan().command {
-        CmdType::Insert => format!("INSERT 0 {}", run.processed()),
-        CmdType::Update => format!("UPDATE {}", run.processed()),
-        CmdType::Delete => format!("DELETE {}", run.processed()),
-        CmdType::Merge => format!("MERGE {}", run.processed()),
+pub(crate) fn tag_of(run: &Execution, rows: u64) -> Cow<'static, str> {
+    let changed = run.processed();
+    Cow::Owned(match (run.stmt().plan().command, changed) {
+        (CmdType::Insert, 1) => return Cow::Borrowed("INSERT 0 1"),
+        (CmdType::Update, 1) => return Cow::Borrowed("UPDATE 1"),
+        (CmdType::Delete, 1) => return Cow::Borrowed("DELETE 1"),
+        (CmdType::Insert, n) => format!("INSERT 0 {n}"),
+        (CmdType::Update, n) => format!("UPDATE {n}"),
+        (CmdType::Delete, n) => format!("DELETE {n}"),
+        (CmdType::Merge, n) => format!("MERGE {n}"),
         _ => format!("SELECT {rows}"),
-    }
+    })
 }

@@ -17,13 +17,19 @@ impl Session {
     /// transaction has been dealt with; the session goes on.
     pub fn simple_query(&mut self, text: &str, sink: &mut dyn Sink) -> Result<()> {
         self.skipping = false;
-        self.statement_micros = os::clock::now_micros();
-        self.show_state(Some(text), self.statement_micros);
-        self.start_statement_clock();
+        let again = self.come_back();
+        if !again {
+            self.statement_micros = os::clock::now_micros();
+            self.show_state(Some(text), self.statement_micros);
+            self.start_statement_clock();
+        }
         let result = match self.logs {
             false => self.run_string(text, sink),
             true => self.run_logged(text, sink),
         };
+        if self.settle_wait(again, &result) {
+            return result;
+        }
         self.interrupts().end_statement();
         let result = result.map_err(|e| {
             self.fail_statement();

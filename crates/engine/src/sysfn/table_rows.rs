@@ -160,7 +160,9 @@ fn numeric(digits: &str) -> Datum {
 /// What a session waits for: its client between statements.
 fn wait_event(i: &SessionInfo) -> WaitEvent {
     match i.state {
-        crate::activity::SessionState::Active => os::wait::event_of(i.thread),
+        crate::activity::SessionState::Active => {
+            i.parked.unwrap_or_else(|| os::wait::event_of(i.thread))
+        }
         _ => WaitEvent::ClientRead,
     }
 }

@@ -118,11 +118,13 @@ pub(crate) struct ExprCompiler<'a> {
     pub call_states: u32,
     /// Where aggregates and window functions lie in the input: what each is and its column.
     pub slots: Vec<(Expr, usize)>,
+    /// A volatile function is called somewhere.
+    pub calls_volatile: bool,
 }
 
 impl<'a> ExprCompiler<'a> {
     pub fn new(catalog: &'a CatalogView) -> ExprCompiler<'a> {
-        ExprCompiler { catalog, call_states: 1, slots: Vec::new() }
+        ExprCompiler { catalog, call_states: 1, slots: Vec::new(), calls_volatile: false }
     }
 
     /// How values of a type are held.
@@ -197,6 +199,7 @@ impl<'a> ExprCompiler<'a> {
                 (p.volatility == b'v', p.leakproof, None)
             }
         };
+        self.calls_volatile |= volatile;
         let volatile = volatile || args.iter().any(|a| a.volatile);
         let fallible = !leakproof || args.iter().any(|a| a.fallible);
         let comparison = comparison.filter(|_| args.len() == 2);

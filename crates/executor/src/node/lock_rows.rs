@@ -66,7 +66,7 @@ impl LockSpec {
             let RowMarkKind::Lock(s) = mark.mark.kind else { continue };
             let (Some(heap), Some(tid)) = (&mark.heap, mark.tid(&row)) else { continue };
             let wait = match mark.mark.wait {
-                LockWait::Block => Wait::Block,
+                LockWait::Block => run.first_wait(false),
                 _ => Wait::NoWait,
             };
             let keeps = x.txn.isolation().keeps_snapshot();

@@ -26,6 +26,20 @@ impl Conn {
         bytes.clear();
         bytes.extend_from_slice(&self.wire.pending()[..len]);
         self.wire.consume(len);
+        self.handle(bytes, true, None)
+    }
+
+    /// Handles the message whose statement had left, as if it came only now. Without `park` its
+    /// statement waits on this thread.
+    pub(super) fn message_again(&mut self, park: bool) -> Result<()> {
+        let Some((bytes, since)) = self.left.take() else { return Ok(()) };
+        self.handle(bytes, park, Some(since))
+    }
+
+    fn handle(&mut self, bytes: Vec<u8>, park: bool, since: Option<u64>) -> Result<()> {
+        if let Some(session) = self.session.as_mut() {
+            session.set_may_park(park);
+        }
         let watched = self.watch_client();
         // A bug in a statement ends its session; one in storage has ended the server already, see
         // `panic_hook` in postmaster.rs.
@@ -36,6 +50,11 @@ impl Conn {
         });
         if watched {
             self.shared.clients.forget(self.wire.socket().as_raw_fd());
+        }
+        if matches!(&result, Err(e) if e.is_parked()) {
+            let since = since.unwrap_or_else(os::clock::monotonic_nanos);
+            self.left = Some((bytes, since));
+            return Ok(());
         }
         if bytes.capacity() <= KEEP {
             MESSAGE.with(|m| *m.borrow_mut() = bytes);
@@ -75,6 +94,9 @@ impl Conn {
         match message {
             Message::Query(sql) => {
                 let result = session.simple_query(sql, &mut WireSink::new(&mut self.wire));
+                if matches!(&result, Err(e) if e.is_parked()) {
+                    return result;
+                }
                 self.after_simple(result, Some(sql))
             }
             Message::Parse { name, query, types } => {
@@ -98,6 +120,9 @@ impl Conn {
                     max_rows.max(0) as u64,
                     &mut WireSink::new(&mut self.wire),
                 );
+                if matches!(&result, Err(e) if e.is_parked()) {
+                    return result;
+                }
                 self.after_extended(result, None)
             }
             Message::Close(target, name) => {

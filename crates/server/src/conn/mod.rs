@@ -14,7 +14,7 @@ pub use wire::{Socket, Wire};
 use self::auth::Exchange;
 use crate::backend::BackendSession;
 use crate::hba::Rule;
-use crate::reactor::{Next, Peer};
+use crate::reactor::{Next, Peer, Waker};
 use crate::shared::Shared;
 use base::{Error, Lsn, Severity};
 use engine::Interrupts;
@@ -65,7 +65,12 @@ pub struct Conn {
     asked_at: i64,
     /// When the last message was done, in nanoseconds of the monotonic clock.
     idle_since: u64,
+    /// The message whose statement has left the thread to wait for a row, and since when.
+    left: Option<(Vec<u8>, u64)>,
 }
+
+/// A statement that waits longer without a thread is given one: it looks for deadlocks there.
+const PATIENCE: u64 = 100_000_000;
 
 impl Conn {
     /// A connection that was just accepted.
@@ -98,6 +103,7 @@ impl Conn {
             direct: false,
             asked_at: 0,
             idle_since: os::clock::monotonic_nanos(),
+            left: None,
         }
     }
 
@@ -152,7 +158,7 @@ impl Conn {
     /// Handles all messages that are there.
     fn consume(&mut self) {
         loop {
-            if matches!(self.phase, Phase::Closing) {
+            if matches!(self.phase, Phase::Closing) || self.left.is_some() {
                 return;
             }
             const HANDSHAKE: u8 = 0x16;
@@ -187,6 +193,9 @@ impl Conn {
     /// What to wait for, after everything that was there is done.
     fn settle(&mut self) -> Next {
         self.idle_since = os::clock::monotonic_nanos();
+        if self.left.is_some() && !self.wire.is_broken() {
+            return Next::Park;
+        }
         if self.gate > self.shared.backend.flushed() && !self.wire.is_broken() {
             return Next::Gate(self.gate);
         }
@@ -216,6 +225,12 @@ impl Peer for Conn {
     }
 
     fn ready(&mut self, read: bool, write: bool) -> Next {
+        if self.left.is_some() {
+            return match self.wire.socket().is_open() {
+                true => Next::ParkDeaf,
+                false => self.hung_up(),
+            };
+        }
         if write && !read && self.wire.has_output() {
             return self.settle();
         }
@@ -233,11 +248,39 @@ impl Peer for Conn {
         self.settle()
     }
 
+    fn parked(&mut self, waker: &dyn Fn() -> Waker) -> bool {
+        let Some(interrupts) = &self.interrupts else { return true };
+        if !interrupts.has_waker() {
+            interrupts.set_waker(waker());
+        }
+        !interrupts.still_waits()
+    }
+
+    fn resume(&mut self) -> Next {
+        let waits = self.interrupts.as_ref().is_some_and(|i| i.still_waits());
+        let long = match &self.left {
+            Some((_, since)) => os::clock::monotonic_nanos() - since > PATIENCE,
+            None => return self.settle(),
+        };
+        if waits && !long {
+            return Next::Park;
+        }
+        self.wire.borrow_output();
+        if let Err(e) = self.message_again(!long) {
+            self.fail(e);
+        }
+        self.consume();
+        self.settle()
+    }
+
     fn ticks_fast() -> bool {
         engine::settings::timeouts_used()
     }
 
     fn tick(&mut self) -> Next {
+        if self.left.is_some() {
+            return self.resume();
+        }
         self.check_time_limits();
         if self.wire.has_output() || matches!(self.phase, Phase::Closing) {
             return self.settle();

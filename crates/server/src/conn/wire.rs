@@ -37,6 +37,11 @@ impl Socket {
         }
     }
 
+    /// False if the client has closed it, or it broke.
+    pub fn is_open(&self) -> bool {
+        !os::poll::is_broken(self.as_raw_fd())
+    }
+
     fn read(&self, buf: &mut [u8]) -> io::Result<usize> {
         match self {
             Socket::Tcp(s) => (&mut &*s).read(buf),

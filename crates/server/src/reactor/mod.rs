@@ -39,6 +39,11 @@ pub enum Next {
     Write,
     /// The log being durable up to here; then [`Peer::release`].
     Gate(Lsn),
+    /// Being woken by the waker that [`Peer::parked`] was given; then [`Peer::resume`]. Its socket
+    /// need not be looked at, but may be if it is now: few clients send anything meanwhile.
+    Park,
+    /// The same, but bytes have come that it cannot use yet.
+    ParkDeaf,
     /// Nothing: it is over.
     Close,
 }
@@ -51,6 +56,16 @@ pub trait Peer: Send + 'static {
     fn ready(&mut self, read: bool, write: bool) -> Next;
     /// What it waited for is durable up to here.
     fn release(&mut self, flushed: Lsn) -> Next;
+    /// It has answered [`Next::Park`], and is to keep the waker if it has none. True if it was
+    /// woken before it had one.
+    fn parked(&mut self, waker: &dyn Fn() -> Waker) -> bool {
+        let _ = waker;
+        true
+    }
+    /// It was parked, and was woken, or may have been.
+    fn resume(&mut self) -> Next {
+        self.tick()
+    }
     /// Called about once a second, for time limits.
     fn tick(&mut self) -> Next;
     /// True if that has to be often.
@@ -69,6 +84,9 @@ pub trait Flushes: Send + Sync {
     /// [`Flushes::request`].
     fn flush_if_quick(&self, lsn: Lsn);
 }
+
+/// Wakes a parked connection. Never blocks.
+pub type Waker = Box<dyn Fn() + Send + Sync>;
 
 const BELL: u64 = u64::MAX;
 const IDLE: u64 = 0;
@@ -93,6 +111,9 @@ pub struct Reactor<P: Peer> {
     /// The least position that a connection of this reactor waits for.
     least_gate: AtomicU64,
     gates: Mutex<Vec<(Lsn, u64)>>,
+    /// Parked connections that were woken, and whether there are any.
+    woken: Mutex<Vec<u64>>,
+    any_woken: AtomicBool,
     tick: AtomicBool,
     stopping: AtomicBool,
 }
@@ -106,6 +127,8 @@ thread_local! {
     static OWNED: RefCell<Option<Arc<dyn Owned>>> = const { RefCell::new(None) };
     /// The state of the service that this thread's reactor is in; 0 if there is none.
     static SERVICE: Cell<u64> = const { Cell::new(0) };
+    /// The reactor that this thread serves, to be compared only.
+    static SERVED: Cell<*const ()> = const { Cell::new(std::ptr::null()) };
 }
 
 /// The hook of worker threads: a wait that may take long costs the thread its reactor.
@@ -150,6 +173,8 @@ impl<P: Peer> Reactor<P> {
             handover: Mutex::new(()),
             least_gate: AtomicU64::new(u64::MAX),
             gates: Mutex::new(Vec::new()),
+            woken: Mutex::new(Vec::new()),
+            any_woken: AtomicBool::new(false),
             tick: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
         }))
@@ -202,7 +227,9 @@ impl<P: Peer> Reactor<P> {
     pub(crate) fn run(self: &Arc<Self>) {
         os::wait::set_hook(Some(Rc::new(Hook)));
         OWNED.with(|o| *o.borrow_mut() = Some(Arc::clone(self) as Arc<dyn Owned>));
+        SERVED.set(Arc::as_ptr(self).cast());
         self.serve_until_lost();
+        SERVED.set(std::ptr::null());
         OWNED.with(|o| o.borrow_mut().take());
     }
 
@@ -210,8 +237,13 @@ impl<P: Peer> Reactor<P> {
         let mut turn = self.state.load(Ordering::SeqCst);
         let mut events = Events::with_capacity(64);
         let mut ticked = os::clock::monotonic_nanos();
+        // Whoever had the reactor before may have lost it with some left.
+        if !self.resume_woken(&mut turn) {
+            return;
+        }
         while !self.stopping.load(Ordering::Relaxed) {
-            let every = if P::ticks_fast() { FAST_TICK } else { SLOW_TICK };
+            let fast = P::ticks_fast() || self.peers.parked() > 0;
+            let every = if fast { FAST_TICK } else { SLOW_TICK };
             let timeout = if self.peers.is_empty() { None } else { Some(every) };
             if self.epoll.wait(&mut events, timeout).is_err() {
                 return;
@@ -220,6 +252,9 @@ impl<P: Peer> Reactor<P> {
                 if event.token == BELL {
                     self.bell.answer();
                 } else if !self.serve(&mut turn, event) {
+                    return;
+                }
+                if !self.resume_woken(&mut turn) {
                     return;
                 }
             }
@@ -249,7 +284,17 @@ impl<P: Peer> Reactor<P> {
         token: u64,
         f: impl FnOnce(&mut P) -> Next,
     ) -> bool {
-        let Some(mut peer) = self.peers.take(token) else { return true };
+        let Some(peer) = self.peers.take(token) else { return true };
+        self.with_taken(turn, token, peer, f)
+    }
+
+    fn with_taken(
+        self: &Arc<Self>,
+        turn: &mut u64,
+        token: u64,
+        mut peer: Box<P>,
+        f: impl FnOnce(&mut P) -> Next,
+    ) -> bool {
         let service = self.begin(*turn, token);
         SERVICE.set(service);
         let next = f(&mut peer);
@@ -257,6 +302,42 @@ impl<P: Peer> Reactor<P> {
         let kept = self.end(turn, service);
         self.settle(token, peer, next, kept);
         kept
+    }
+
+    /// Serves the parked connections that were woken; false if the reactor was taken away.
+    fn resume_woken(self: &Arc<Self>, turn: &mut u64) -> bool {
+        while self.any_woken.load(Ordering::SeqCst) {
+            let token = {
+                let mut woken = self.woken.lock();
+                let token = woken.pop();
+                self.any_woken.store(!woken.is_empty(), Ordering::SeqCst);
+                token
+            };
+            if let Some(token) = token
+                && let Some(peer) = self.peers.take_parked(token)
+                && !self.with_taken(turn, token, peer, |peer| peer.resume())
+            {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// A parked connection is to be served.
+    fn wake(&self, token: u64) {
+        let mut woken = self.woken.lock();
+        woken.push(token);
+        self.any_woken.store(true, Ordering::SeqCst);
+        drop(woken);
+        // The owner's own thread looks after each service; so does the next owner before its first
+        // one, if this thread has lost the reactor by then.
+        let service = SERVICE.get();
+        let mine = service != 0
+            && SERVED.get() == std::ptr::from_ref(self).cast()
+            && self.state.load(Ordering::SeqCst) == service;
+        if !mine {
+            self.ring();
+        }
     }
 
     /// The owner begins something that may take long; gives the state meanwhile.
@@ -325,7 +406,7 @@ impl<P: Peer> Reactor<P> {
 
     /// Puts a connection back and waits for what it waits for. `owned`: by the owner, who looks
     /// after the gates when it has served all that are ready.
-    fn settle(&self, token: u64, peer: Box<P>, next: Next, owned: bool) {
+    fn settle(self: &Arc<Self>, token: u64, mut peer: Box<P>, next: Next, owned: bool) {
         let want = match next {
             Next::Close => {
                 let _ = self.epoll.remove(peer.fd());
@@ -333,14 +414,26 @@ impl<P: Peer> Reactor<P> {
                 drop(peer);
                 return;
             }
-            Next::Read | Next::Gate(_) => Interest::READ,
-            Next::Write => Interest { read: true, write: true },
+            Next::Read | Next::Gate(_) => Some(Interest::READ),
+            Next::Write => Some(Interest { read: true, write: true }),
+            // A thread that lost the reactor has lost the socket too: see `take_away`.
+            Next::Park => None,
+            Next::ParkDeaf => Some(Interest::NONE),
         };
         let fd = peer.fd();
-        let changed = self.peers.put(token, peer, want);
-        if changed && self.epoll.modify(fd, token, want).is_err() {
+        let parked = matches!(next, Next::Park | Next::ParkDeaf);
+        let woken = parked && peer.parked(&|| self.waker(token));
+        let changed = self.peers.put(token, peer, want, parked);
+        if changed
+            && let Some(want) = want
+            && self.epoll.modify(fd, token, want).is_err()
+        {
             self.peers.remove(token);
             return;
+        }
+        // While it was on its way back, the owner may have looked for it in vain.
+        if woken || (parked && !owned) {
+            self.wake(token);
         }
         if let Next::Gate(lsn) = next {
             let mut gates = self.gates.lock();
@@ -356,6 +449,15 @@ impl<P: Peer> Reactor<P> {
                 }
             }
         }
+    }
+
+    fn waker(self: &Arc<Self>, token: u64) -> Waker {
+        let reactor = Arc::downgrade(self);
+        Box::new(move || {
+            if let Some(reactor) = reactor.upgrade() {
+                reactor.wake(token);
+            }
+        })
     }
 
     /// Releases the connections whose gate has opened; false if the reactor was taken away.

@@ -10,6 +10,8 @@ struct Slot<P> {
     fd: RawFd,
     interest: Interest,
     used: bool,
+    /// It waits for nothing of its socket, see [`super::Next::Park`].
+    parked: bool,
     peer: Option<Box<P>>,
 }
 
@@ -17,6 +19,7 @@ struct Inner<P> {
     slots: Vec<Slot<P>>,
     free: Vec<u32>,
     used: usize,
+    parked: usize,
 }
 
 /// See the module's text. A token is a slot's number and generation.
@@ -24,7 +27,7 @@ pub struct Slab<P>(Mutex<Inner<P>>);
 
 impl<P> Slab<P> {
     pub fn new() -> Slab<P> {
-        Slab(Mutex::new(Inner { slots: Vec::new(), free: Vec::new(), used: 0 }))
+        Slab(Mutex::new(Inner { slots: Vec::new(), free: Vec::new(), used: 0, parked: 0 }))
     }
 
     pub fn len(&self) -> usize {
@@ -46,6 +49,7 @@ impl<P> Slab<P> {
                     fd,
                     interest: Interest::NONE,
                     used: false,
+                    parked: false,
                     peer: None,
                 });
                 inner.slots.len() as u32 - 1
@@ -62,16 +66,40 @@ impl<P> Slab<P> {
 
     /// Takes a connection out to serve it. None if it is served already or gone.
     pub fn take(&self, token: u64) -> Option<Box<P>> {
-        self.0.lock().slot(token)?.peer.take()
+        let mut inner = self.0.lock();
+        let slot = inner.slot(token)?;
+        let peer = slot.peer.take()?;
+        if std::mem::take(&mut slot.parked) {
+            inner.parked -= 1;
+        }
+        Some(peer)
     }
 
-    /// Puts it back; true if its interest must be changed.
-    pub fn put(&self, token: u64, peer: Box<P>, want: Interest) -> bool {
+    /// As [`Slab::take`], if it is parked.
+    pub fn take_parked(&self, token: u64) -> Option<Box<P>> {
+        let mut inner = self.0.lock();
+        let slot = inner.slot(token).filter(|s| s.parked)?;
+        slot.parked = false;
+        let peer = slot.peer.take();
+        inner.parked -= 1;
+        peer
+    }
+
+    /// How many are parked.
+    pub fn parked(&self) -> usize {
+        self.0.lock().parked
+    }
+
+    /// Puts it back; true if its interest must be changed. Without `want` it stays as it is.
+    pub fn put(&self, token: u64, peer: Box<P>, want: Option<Interest>, parked: bool) -> bool {
         let mut inner = self.0.lock();
         let Some(slot) = inner.slot(token) else { return false };
         slot.peer = Some(peer);
+        slot.parked = parked;
+        let want = want.unwrap_or(slot.interest);
         let changed = slot.interest != want;
         slot.interest = want;
+        inner.parked += usize::from(parked);
         changed
     }
 
@@ -87,9 +115,10 @@ impl<P> Slab<P> {
         let mut inner = self.0.lock();
         let gone = inner.slot(token).map(|slot| {
             slot.used = false;
-            slot.peer.take()
+            (slot.peer.take(), std::mem::take(&mut slot.parked))
         });
-        if gone.is_some() {
+        if let Some((_, parked)) = &gone {
+            inner.parked -= usize::from(*parked);
             inner.free.push(token as u32);
             inner.used -= 1;
         }

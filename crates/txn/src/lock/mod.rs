@@ -5,11 +5,13 @@ mod deadlock;
 mod fast;
 mod list;
 mod local;
+mod park;
 mod table;
 
 pub(crate) use fast::FastPath;
 pub use list::LockInfo;
 pub(crate) use local::{LocalLocks, Owner};
+pub(crate) use park::Parked;
 pub(crate) use table::WaitInfo;
 pub use table::{LockManager, LongWait, WaitWatcher};
 
@@ -242,6 +244,9 @@ impl fmt::Display for LockTag {
 pub enum Wait {
     /// Wait, looking for deadlocks, until granted, timed out or interrupted.
     Block,
+    /// Queue, and leave with [`base::Error::parked`]. The same request made again goes on from
+    /// there; [`crate::Backend::abandon_wait`] takes it back.
+    Park,
     /// Give up.
     NoWait,
 }

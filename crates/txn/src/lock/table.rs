@@ -5,13 +5,14 @@ use super::local::{LocalLock, Owner};
 use super::{LockMode, LockOutcome, LockTag, Wait};
 use crate::backend::{Backend, ProcId};
 use crate::interrupts::Interrupts;
+use crate::interrupts::{LOCK_STATE, LOCK_WAITING};
 use crate::manager::TxnManager;
 use base::{Result, Xid, bail};
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use os::clock::monotonic_nanos;
 use os::sync::atomic::{AtomicU64, Ordering};
-use os::sync::{Mutex, RwLock, futex_wait, futex_wake};
+use os::sync::{Mutex, RwLock, futex_wait};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
@@ -101,9 +102,9 @@ impl Lock {
 }
 
 /// State bits in the word a session sleeps on; the rest counts kicks.
-const WAITING: u32 = 1;
-const GRANTED: u32 = 2;
-const STATE: u32 = 3;
+const WAITING: u32 = LOCK_WAITING;
+pub(super) const GRANTED: u32 = 2;
+pub(super) const STATE: u32 = LOCK_STATE;
 
 /// Sessions whose wait is over, though they sleep yet.
 #[derive(Default)]
@@ -120,12 +121,12 @@ impl Granted {
     /// Wakes them. Called with no partition locked.
     pub(super) fn wake(self) {
         for interrupts in self.0 {
-            futex_wake(&interrupts.word, u32::MAX);
+            interrupts.wake();
         }
     }
 }
 
-fn set_state(interrupts: &Interrupts, state: u32) {
+pub(super) fn set_state(interrupts: &Interrupts, state: u32) {
     let change = |word: u32| Some(word & !STATE | state);
     let _ = interrupts.word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, change);
 }
@@ -297,6 +298,9 @@ impl LockManager {
         mode: LockMode,
         wait: Wait,
     ) -> Result<LockOutcome> {
+        if let Some(result) = self.take_up(me, tag, mode, wait == Wait::Park) {
+            return result.map(|()| LockOutcome::Granted);
+        }
         let waiter = Waiter { proc: me.id(), mode };
         let mut partition = self.partition(&tag).lock();
         let lock = partition.entry(tag).or_default();
@@ -315,7 +319,7 @@ impl LockManager {
         lock.queue.insert(place, waiter);
         self.announce_wait(me, tag, mode);
         drop(partition);
-        self.sleep(me, tag, mode)?;
+        self.queued(me, tag, mode, wait)?;
         Ok(LockOutcome::Granted)
     }
 
@@ -326,10 +330,30 @@ impl LockManager {
         *me.slot().waiting.lock() = Some(WaitInfo { tag, mode, since_micros });
     }
 
-    /// Sleeps until granted. On an error the request is out of the queue.
-    fn sleep(&self, me: &Backend, tag: LockTag, mode: LockMode) -> Result<()> {
-        let _waiting = os::wait::begin(tag.wait_event());
-        let result = self.sleep_until_granted(me);
+    /// Waits for a request that is in the queue since now.
+    fn queued(&self, me: &Backend, tag: LockTag, mode: LockMode, wait: Wait) -> Result<()> {
+        match wait {
+            Wait::Park => Err(self.park(me, tag, mode)),
+            _ => self.sleep(me, tag, mode, monotonic_nanos()),
+        }
+    }
+
+    /// Sleeps until granted; the wait began at `start`. On an error the request is out of the
+    /// queue.
+    pub(super) fn sleep(
+        &self,
+        me: &Backend,
+        tag: LockTag,
+        mode: LockMode,
+        start: u64,
+    ) -> Result<()> {
+        let result = match me.interrupts().word.load(Ordering::SeqCst) & STATE == GRANTED {
+            true => Ok(()),
+            false => {
+                let _waiting = os::wait::begin(tag.wait_event());
+                self.sleep_until_granted(me, start)
+            }
+        };
         let result = match result {
             Ok(()) => Ok(()),
             Err(e) => match self.leave_queue(me, tag, mode) {
@@ -344,9 +368,8 @@ impl LockManager {
         result
     }
 
-    fn sleep_until_granted(&self, me: &Backend) -> Result<()> {
+    fn sleep_until_granted(&self, me: &Backend, start: u64) -> Result<()> {
         let interrupts = me.interrupts();
-        let start = monotonic_nanos();
         let timeout = Duration::from_millis(self.deadlock_timeout_ms.load(Ordering::Relaxed));
         let mut told = false;
         let mut check_at = Some(start + timeout.as_nanos() as u64);
@@ -381,7 +404,7 @@ impl LockManager {
     }
 
     /// Takes the session's request out of the queue. False if it has been granted.
-    fn leave_queue(&self, me: &Backend, tag: LockTag, mode: LockMode) -> bool {
+    pub(super) fn leave_queue(&self, me: &Backend, tag: LockTag, mode: LockMode) -> bool {
         let mut granted = Granted::default();
         let mut partition = self.partition(&tag).lock();
         if me.interrupts().word.load(Ordering::SeqCst) & STATE == GRANTED {
@@ -402,7 +425,7 @@ impl LockManager {
         true
     }
 
-    fn release_shared(&self, me: &Backend, tag: LockTag, mode: LockMode) {
+    pub(super) fn release_shared(&self, me: &Backend, tag: LockTag, mode: LockMode) {
         let mut granted = Granted::default();
         let mut partition = self.partition(&tag).lock();
         if let Some(lock) = partition.get_mut(&tag) {
@@ -545,9 +568,12 @@ impl LockManager {
     }
 
     /// Waits until a transaction, or subtransaction, is over.
-    pub(crate) fn wait_for_xid(&self, me: &Backend, xid: Xid) -> Result<()> {
+    pub(crate) fn wait_for_xid(&self, me: &Backend, xid: Xid, wait: Wait) -> Result<()> {
         let mgr = me.mgr();
         let tag = LockTag::Transaction(xid);
+        if let Some(result) = self.take_up(me, tag, LockMode::Share, wait == Wait::Park) {
+            return result;
+        }
         let mut partition = self.partition(&tag).lock();
         let Some(owner) = mgr.owner(xid)? else {
             drop(partition);
@@ -567,7 +593,7 @@ impl LockManager {
         lock.queue.push_back(Waiter { proc: me.id(), mode: LockMode::Share });
         self.announce_wait(me, tag, LockMode::Share);
         drop(partition);
-        self.sleep(me, tag, LockMode::Share)
+        self.queued(me, tag, LockMode::Share, wait)
     }
 
     /// The transaction is over, or about to be, or (on a standby) runs elsewhere.

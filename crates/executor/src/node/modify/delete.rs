@@ -9,7 +9,7 @@ use access::ExecTxn;
 use access::heap::Outcome;
 use base::{Result, Tid, err};
 use ir::CmdType;
-use txn::{RowStrength, Wait};
+use txn::RowStrength;
 use types::Datum;
 
 /// Deletes the row at `tid`.
@@ -58,7 +58,8 @@ pub(super) fn delete_row(
     if rel.hooked && run.cx.hooks.before_row(&change)?.is_none() {
         return Ok(Attempt::Skip);
     }
-    match rel.heap().delete(x, tid, Wait::Block, false)? {
+    let wait = run.first_wait(rel.hooked);
+    match rel.heap().delete(x, tid, wait, false)? {
         Outcome::Done(..) => {
             if rel.hooked {
                 run.cx.hooks.after_row(&change)?;

@@ -148,7 +148,7 @@ pub(super) fn update_row(
     rel.check(run, &new)?;
     // A trigger may have changed any column.
     let unchanged = (!rel.hooked && !target.assigned.is_empty()).then_some(&target.unchanged);
-    let options = UpdateOptions { unchanged, wait: Wait::Block };
+    let options = UpdateOptions { unchanged, wait: run.first_wait(rel.hooked) };
     match rel.heap().update(x, tid, &new, options)? {
         Outcome::Done(at, indexes) => {
             if indexes != IndexUpdates::None {

@@ -1,0 +1,75 @@
+//! Waits that their statements have left: the request stays in the queue while nothing of the
+//! statement is on any thread's stack. Whoever ends the wait wakes the session through
+//! [`crate::Interrupts::set_waker`]; the statement is run again, makes the same request, and finds
+//! it granted, or goes on waiting, parked again or asleep.
+
+use super::table::{GRANTED, STATE, set_state};
+use super::{LockManager, LockMode, LockTag};
+use crate::backend::Backend;
+use base::wait::WaitEvent;
+use base::{Error, Result};
+use os::sync::atomic::Ordering;
+
+/// A request whose statement has left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parked {
+    tag: LockTag,
+    mode: LockMode,
+    /// When the wait began, in nanoseconds of the monotonic clock.
+    since: u64,
+}
+
+impl LockManager {
+    /// Leaves a request that was queued just now.
+    pub(super) fn park(&self, me: &Backend, tag: LockTag, mode: LockMode) -> Error {
+        me.set_parked(Some(Parked { tag, mode, since: os::clock::monotonic_nanos() }));
+        Error::parked()
+    }
+
+    /// Goes on with the request that the session has left, if it is this one: `None` if not, and
+    /// then that one is given up.
+    pub(super) fn take_up(
+        &self,
+        me: &Backend,
+        tag: LockTag,
+        mode: LockMode,
+        again: bool,
+    ) -> Option<Result<()>> {
+        let parked = me.take_parked()?;
+        if (parked.tag, parked.mode) != (tag, mode) {
+            self.give_up(me, parked);
+            return None;
+        }
+        let granted = me.interrupts().word.load(Ordering::SeqCst) & STATE == GRANTED;
+        if !granted && again {
+            me.set_parked(Some(parked));
+            return Some(Err(Error::parked()));
+        }
+        Some(self.sleep(me, tag, mode, parked.since))
+    }
+
+    /// Takes a request back, granted or not.
+    fn give_up(&self, me: &Backend, parked: Parked) {
+        let Parked { tag, mode, .. } = parked;
+        // The end of a transaction is nothing that could be held.
+        if !self.leave_queue(me, tag, mode) && !matches!(tag, LockTag::Transaction(_)) {
+            self.release_shared(me, tag, mode);
+        }
+        *me.slot().waiting.lock() = None;
+        set_state(me.interrupts(), 0);
+    }
+}
+
+impl Backend {
+    /// What a parked statement waits for.
+    pub fn parked_event(&self) -> Option<WaitEvent> {
+        self.parked().map(|p| p.tag.wait_event())
+    }
+
+    /// Takes back what a parked statement waited for, if it is not going to be run again.
+    pub fn abandon_wait(&self) {
+        if let Some(parked) = self.take_parked() {
+            self.mgr().locks().give_up(self, parked);
+        }
+    }
+}
