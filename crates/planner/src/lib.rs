@@ -14,6 +14,7 @@ mod equivalence;
 mod init;
 mod join_order;
 mod level;
+mod parallel;
 mod path;
 mod pathkeys;
 mod plan;
@@ -43,7 +44,15 @@ pub fn plan_query(query: Query, env: &Env) -> Result<PlannedStmt> {
     let (command, has_returning) = (query.command, !query.returning.is_empty());
     let (can_set_tag, has_modifying_cte) = (query.can_set_tag, query.has_modifying_cte);
     let depends_on_role = query.has_row_security;
-    let global = RefCell::new(Global::default());
+    let hazard = match env.parallel_ok && env.settings.max_parallel_workers_per_gather > 0 {
+        true => parallel::query_hazard(&query, env)?,
+        false => parallel::Hazard::Unsafe,
+    };
+    let global = RefCell::new(Global {
+        parallel_ok: hazard != parallel::Hazard::Unsafe,
+        all_safe: hazard == parallel::Hazard::Safe,
+        ..Global::default()
+    });
     let level = level::plan_query(env, &global, query, Vec::new(), env.tuple_fraction, None)?;
     let mut g = global.into_inner();
     let mut rtable = level.rtable;

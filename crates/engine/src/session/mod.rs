@@ -28,6 +28,7 @@ mod simple;
 mod snapshots;
 mod two_phase;
 mod utility;
+mod worker;
 
 pub use block::TransactionStatus;
 pub use core::{SequenceCache, SessionCore};
@@ -37,6 +38,7 @@ pub(crate) use planning::RunParts;
 pub use prepared::{Portal, Prepared};
 pub(crate) use simple::{is_query, statement_name};
 pub use snapshots::Exports;
+pub(crate) use worker::WorkerCount;
 
 use crate::activity::{Place, SessionInfo, SessionState};
 use crate::settings::{Actor, SessionSettings};

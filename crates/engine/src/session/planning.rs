@@ -125,7 +125,8 @@ impl SessionCore {
             params,
             fold_params: params.is_some(),
             tuple_fraction: fraction,
-            parallel_ok: false,
+            // A cursor is read in pieces; a worker has no workers.
+            parallel_ok: fraction == 0.0 && !super::worker::is_worker(),
         };
         planner::plan_query(query, &planner_env)
     }
@@ -147,6 +148,7 @@ pub(crate) struct RunParts {
     memory: Arc<Account>,
     settings: Arc<Resolved>,
     hooks: crate::ri::RiHooks,
+    workers: Option<super::worker::SessionWorkers>,
 }
 
 impl RunParts {
@@ -163,7 +165,15 @@ impl RunParts {
             memory: core.memory.clone(),
             settings: core.resolved(),
             hooks: crate::ri::RiHooks::new(core),
+            workers: (!super::worker::is_worker())
+                .then(|| super::worker::SessionWorkers::new(core)),
         })
+    }
+
+    /// For a run that may stop on its way: without workers, which would wait meanwhile.
+    pub fn alone(mut self) -> RunParts {
+        self.workers = None;
+        self
     }
 
     /// As the executor takes it.
@@ -176,6 +186,7 @@ impl RunParts {
             hooks: &self.hooks,
             memory: &self.memory,
             settings: &self.settings.exec,
+            workers: self.workers.as_ref().map(|w| w as &dyn executor::Workers),
         }
     }
 }

@@ -228,8 +228,9 @@ impl AggCall {
 
     /// How the result is held.
     pub fn result_type(&self) -> base::Oid {
-        match self.split {
-            AggSplit::InitialSerial => oid::BYTEA,
+        match (self.split, &self.factory) {
+            (AggSplit::InitialSerial, Factory::Builtin(_)) => oid::BYTEA,
+            (AggSplit::InitialSerial, Factory::Trans(spec)) => spec.state_type,
             _ => self.info.ret_type,
         }
     }
@@ -387,6 +388,7 @@ impl Ordered {
 
 /// An aggregate by its functions.
 struct TransSpec {
+    state_type: base::Oid,
     trans: Callee,
     final_: Option<Callee>,
     combine: Option<Callee>,
@@ -426,7 +428,7 @@ impl TransSpec {
             }
             None => Datum::Null,
         };
-        Ok(TransSpec { trans, final_, combine, initial, extra })
+        Ok(TransSpec { state_type: state, trans, final_, combine, initial, extra })
     }
 }
 

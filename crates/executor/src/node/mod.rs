@@ -10,6 +10,7 @@ pub(crate) mod append;
 pub(crate) mod bitmap;
 pub(crate) mod cte_scan;
 pub(crate) mod function_scan;
+pub(crate) mod gather;
 pub(crate) mod group;
 pub(crate) mod hash_join;
 pub(crate) mod index_keys;

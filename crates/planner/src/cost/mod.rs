@@ -203,6 +203,12 @@ impl Root<'_> {
                 }
             }
         }
+        if let Expr::Agg(a) = e
+            && a.split == ir::AggSplit::InitialSerial
+            && a.trans_type != Oid(2281)
+        {
+            return self.type_width(a.trans_type, -1);
+        }
         self.type_width(e.ty(), e.typmod())
     }
 

@@ -312,6 +312,19 @@ impl Root<'_> {
         rows: f64,
         quals: EvalCost,
     ) -> Cost {
+        self.cost_shared_bitmap(rel, tree, (loops, 1.0), target, rows, quals)
+    }
+
+    /// The same, with the rows divided among workers.
+    pub fn cost_shared_bitmap(
+        &self,
+        rel: usize,
+        tree: &BitmapTree,
+        (loops, divisor): (f64, f64),
+        target: &Target,
+        rows: f64,
+        quals: EvalCost,
+    ) -> Cost {
         let s = self.env.settings;
         let (pages, tuples, index_cost) = self.bitmap_pages(rel, tree, loops);
         let t = self.rels[rel].pages.max(1.0);
@@ -321,8 +334,9 @@ impl Root<'_> {
             s.random_page_cost
         };
         let startup = index_cost + quals.startup + target.cost.0;
-        let run =
-            pages * per_page + (s.cpu_tuple_cost + quals.per_row) * tuples + target.cost.1 * rows;
+        let run = pages * per_page
+            + (s.cpu_tuple_cost + quals.per_row) * tuples / divisor
+            + target.cost.1 * rows;
         Cost { startup, total: startup + run, disabled: u32::from(!s.enable_bitmapscan) }
     }
 

@@ -488,9 +488,31 @@ impl Root<'_> {
         if let Some(tree) = self.choose_bitmap(rel, found, 1.0) {
             let path = self.bitmap_path(rel, tree, &Relids::empty());
             if let Ok(p) = path {
+                if self.rels[rel].parallel && self.rels[rel].lateral.is_empty() {
+                    self.partial_bitmap(rel, &p);
+                }
                 self.rels[rel].add_path(p);
             }
         }
+    }
+
+    /// A bitmap scan whose pages workers share; one of them makes the bitmap.
+    fn partial_bitmap(&mut self, rel: usize, whole: &Path) {
+        let PathKind::Bitmap(tree) = &whole.kind else { return };
+        let (pages, ..) = self.bitmap_pages(rel, tree, 1.0);
+        let workers = self.workers_for(rel, Some(pages), None);
+        if workers == 0 {
+            return;
+        }
+        let divisor = self.divisor(workers);
+        let quals = self.restriction_cost(&self.rels[rel].restrictions);
+        let target = self.rels[rel].target.clone();
+        let rows = clamp_rows(self.rels[rel].rows / divisor);
+        let cost = self.cost_shared_bitmap(rel, tree, (1.0, divisor), &target, rows, quals);
+        let mut path = self.plain_path(rel, PathKind::Bitmap(tree.clone()), cost);
+        path.rows = rows;
+        path.workers = workers;
+        self.rels[rel].add_partial(path);
     }
 
     fn param_bitmap_paths(

@@ -76,8 +76,6 @@ fn fix_upper(plan: &mut Plan) {
             | PlanNode::LockRows(_)
             | PlanNode::SetOp(_)
             | PlanNode::RecursiveUnion(_)
-            | PlanNode::Gather(_)
-            | PlanNode::GatherMerge(_)
     );
     if passes {
         // Position by position: equal expressions must not be mixed up.

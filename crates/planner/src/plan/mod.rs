@@ -47,6 +47,9 @@ impl Root<'_> {
         let order = self.output_order(best)?;
         let mut plan = self.create(best)?;
         self.label_output(&mut plan);
+        if self.init_plans.iter().any(|s| !s.parallel_safe) {
+            plan.parallel_safe = false;
+        }
         plan.init_plans = std::mem::take(&mut self.init_plans);
         fixup::fix(&mut plan);
         let unique_columns = self.unique_output();
@@ -165,6 +168,17 @@ impl Root<'_> {
             plan.disabled_nodes = path.disabled;
         }
         plan.parallel_safe = path.parallel_safe;
+        plan.parallel_aware |= match &path.kind {
+            PathKind::SeqScan | PathKind::Index(_) | PathKind::Bitmap(_) => path.workers > 0,
+            PathKind::Hash { shared, .. } => {
+                if let Some(hash) = &mut plan.inner {
+                    hash.parallel_aware = *shared;
+                }
+                *shared
+            }
+            PathKind::Append { shared_from, .. } => shared_from.is_some(),
+            _ => false,
+        };
         Ok(plan)
     }
 
@@ -339,6 +353,8 @@ fn add_column(plan: &mut Plan, expr: Expr) {
             | PlanNode::Limit(_)
             | PlanNode::LockRows(_)
             | PlanNode::Memoize(_)
+            | PlanNode::Gather(_)
+            | PlanNode::GatherMerge(_)
     );
     if passes && let Some(c) = plan.outer.as_deref_mut() {
         add_column(c, expr.clone());
