@@ -18,6 +18,7 @@ mod database;
 pub mod ddl;
 mod describe;
 mod functions;
+mod inner_query;
 pub mod log;
 pub mod notify;
 mod notify_fn;

@@ -108,7 +108,7 @@ impl Ddl<'_> {
                 self.create_collation(stmt)?;
                 Ok(Some("CREATE COLLATION"))
             }
-            _ => Ok(None),
+            _ => self.define_text_search(stmt),
         }
     }
 

@@ -541,6 +541,9 @@ impl Ddl<'_> {
                     p.arg_types.iter().map(|t| self.format_type(*t, -1)).collect();
                 format!("function {}({})", quote(&p.name), args.join(","))
             }
+            class if let Some(facts) = super::text_search::ts_class(class) => {
+                self.describe_text_search(facts, a.object)?
+            }
             oids::PG_LANGUAGE => {
                 let row = self.row_by_oid(Oid(2682), a.object)?;
                 format!("language {}", quote(&row.text("lanname")?))

@@ -342,7 +342,15 @@ impl Ddl<'_> {
             oids::PG_COLLATION => {
                 self.delete_all(indexes::PG_COLLATION_OID, &key)?;
             }
-            _ => return Err(Error::unsupported(format!("DROP of {}", self.describe(a)?))),
+            class => match super::text_search::ts_class(class) {
+                Some(facts) => {
+                    if class == super::text_search::PG_TS_CONFIG {
+                        self.remove_ts_mappings(a.object)?;
+                    }
+                    self.delete_all(facts.by_oid, &key)?;
+                }
+                None => return Err(Error::unsupported(format!("DROP of {}", self.describe(a)?))),
+            },
         }
         depend::forget(self.rows, a)?;
         self.forget_all_roles(a)?;

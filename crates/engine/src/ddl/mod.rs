@@ -28,6 +28,7 @@ pub mod schema;
 pub mod sequence;
 pub mod shared_depend;
 pub mod table;
+pub mod text_search;
 pub mod type_name;
 
 pub mod view;

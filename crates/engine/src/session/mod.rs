@@ -26,6 +26,7 @@ mod query;
 mod rewrite_table;
 mod simple;
 mod snapshots;
+pub(crate) mod text_search;
 mod two_phase;
 mod utility;
 mod worker;

@@ -49,6 +49,10 @@ fn kind_word(kind: ObjectKind) -> &'static str {
         ObjectKind::Collation => "COLLATION",
         ObjectKind::Operator => "OPERATOR",
         ObjectKind::ForeignTable => "FOREIGN TABLE",
+        ObjectKind::TsConfiguration => "TEXT SEARCH CONFIGURATION",
+        ObjectKind::TsDictionary => "TEXT SEARCH DICTIONARY",
+        ObjectKind::TsParser => "TEXT SEARCH PARSER",
+        ObjectKind::TsTemplate => "TEXT SEARCH TEMPLATE",
         _ => "OBJECT",
     }
 }
@@ -436,6 +440,14 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
         Stmt::AlterEnum(a) => {
             ddl.alter_enum(a)?;
             "ALTER TYPE"
+        }
+        Stmt::AlterTsDictionary { name, options } => {
+            ddl.alter_ts_dictionary(name, options)?;
+            "ALTER TEXT SEARCH DICTIONARY"
+        }
+        Stmt::AlterTsConfiguration(a) => {
+            ddl.alter_ts_configuration(a)?;
+            "ALTER TEXT SEARCH CONFIGURATION"
         }
         Stmt::CreateFunction(c) => {
             ddl.create_function(c)?;

@@ -36,8 +36,10 @@ mod special;
 pub(crate) mod system;
 pub(crate) mod text;
 pub(crate) mod ts;
-mod ts_parse;
+pub(crate) mod ts_parse;
+mod ts_cover;
 mod ts_rank;
+pub(crate) mod ts_show;
 mod unicode;
 
 const LISTS: &[&[&[FnDef]]] = &[

@@ -1,6 +1,4 @@
-//! The default text search parser: from text to tokens, and from tokens to lexemes.
-
-use rust_stemmers::{Algorithm, Stemmer};
+//! The default text search parser: from text to tokens.
 
 /// What a token is: the numbers of the default parser's token types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,62 +29,11 @@ pub(crate) enum Kind {
     Entity,
 }
 
-impl Kind {
-    /// Words that dictionaries of a language know.
-    fn is_word(self) -> bool {
-        use Kind::*;
-        matches!(self, AsciiWord | Word | HwordPart | HwordAsciiPart | AsciiHword | Hword)
-    }
-
-    /// Tokens that are in documents.
-    fn is_indexed(self) -> bool {
-        !matches!(self, Kind::Blank | Kind::Tag | Kind::Protocol | Kind::Entity)
-    }
-}
-
 /// A token.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Token<'a> {
     pub text: &'a str,
     pub kind: Kind,
-}
-
-/// How tokens become lexemes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Config {
-    Simple,
-    English,
-}
-
-const STOP_WORDS: &str = " i me my myself we our ours ourselves you your yours yourself \
-    yourselves he him his himself she her hers herself it its itself they them their theirs \
-    themselves what which who whom this that these those am is are was were be been being have \
-    has had having do does did doing a an the and but if or because as until while of at by for \
-    with about against between into through during before after above below to from up down in \
-    out on off over under again further then once here there when where why how all any both \
-    each few more most other some such no nor not only own same so than too very s t can will \
-    just don should now ";
-
-impl Config {
-    /// The lexeme of a token; None for a stop word.
-    pub fn lexeme(self, token: &Token) -> Option<String> {
-        let word = token.text.to_lowercase();
-        if self == Config::Simple || !token.kind.is_word() {
-            return Some(word);
-        }
-        self.word(&word)
-    }
-
-    /// What the dictionary makes of a word in lower case; None for a stop word.
-    pub fn word(self, word: &str) -> Option<String> {
-        if self == Config::Simple {
-            return Some(word.to_string());
-        }
-        if STOP_WORDS.contains(&format!(" {word} ")) {
-            return None;
-        }
-        Some(Stemmer::create(Algorithm::English).stem(word).into_owned())
-    }
 }
 
 fn is_word(c: char) -> bool {
@@ -135,11 +82,6 @@ fn number(text: &str) -> (usize, Kind) {
         }
     }
     (len, [Kind::UInt, Kind::Float, Kind::Version][points.min(2)])
-}
-
-/// The tokens that have lexemes; blanks, tags, protocols and entities have none.
-pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
-    parse(text).into_iter().filter(|t| t.kind.is_indexed()).collect()
 }
 
 /// All tokens, what is between them included.

@@ -27,6 +27,81 @@ pub enum TsQuery {
     Phrase(u16, Box<TsQuery>, Box<TsQuery>),
 }
 
+/// A part of a query whose words are put through dictionaries: what is left of it, and how far
+/// the words that were dropped move what is before and after it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Piece {
+    /// What is left; None if all words were dropped.
+    pub query: Option<TsQuery>,
+    before: u16,
+    after: u16,
+}
+
+impl From<TsQuery> for Piece {
+    fn from(query: TsQuery) -> Piece {
+        Piece { query: Some(query), before: 0, after: 0 }
+    }
+}
+
+impl Piece {
+    /// A word that was dropped.
+    pub fn dropped() -> Piece {
+        Piece::default()
+    }
+
+    /// `!a`
+    pub fn not(self) -> Piece {
+        Piece { query: self.query.map(|q| TsQuery::Not(Box::new(q))), ..self }
+    }
+
+    fn join(self, other: Piece, f: fn(Box<TsQuery>, Box<TsQuery>) -> TsQuery) -> Piece {
+        match (self.query, other.query) {
+            (Some(a), Some(b)) => Piece::from(f(Box::new(a), Box::new(b))),
+            // What was dropped does not move what is beside it, but all of it together has a width.
+            (None, None) => {
+                let width = self.before.max(other.before);
+                Piece { query: None, before: width, after: width }
+            }
+            (Some(q), None) => Piece { query: Some(q), before: self.before, after: self.after },
+            (None, Some(q)) => Piece { query: Some(q), before: other.before, after: other.after },
+        }
+    }
+
+    /// `a & b`
+    pub fn and(self, other: Piece) -> Piece {
+        self.join(other, TsQuery::And)
+    }
+
+    /// `a | b`
+    pub fn or(self, other: Piece) -> Piece {
+        self.join(other, TsQuery::Or)
+    }
+
+    /// `a <n> b`: words that were dropped count as places.
+    pub fn phrase(self, distance: u16, other: Piece) -> Piece {
+        let sum = |list: [u16; 3]| list.iter().fold(0u16, |a, b| a.saturating_add(*b));
+        match (self.query, other.query) {
+            (Some(a), Some(b)) => {
+                let distance = sum([distance, self.after, other.before]);
+                let query = Some(TsQuery::Phrase(distance, Box::new(a), Box::new(b)));
+                Piece { query, before: self.before, after: other.after }
+            }
+            (None, None) => {
+                let width = sum([self.before, distance, other.before]);
+                Piece { query: None, before: width, after: width }
+            }
+            (None, Some(q)) => {
+                let before = sum([self.before, distance, other.before]);
+                Piece { query: Some(q), before, after: other.after }
+            }
+            (Some(q), None) => {
+                let after = sum([self.after, distance, other.after]);
+                Piece { query: Some(q), before: self.before, after }
+            }
+        }
+    }
+}
+
 struct Parser<'a, F> {
     text: &'a str,
     rest: &'a str,
@@ -37,18 +112,19 @@ struct Parser<'a, F> {
 /// Reads a query's text form; None if it has no words.
 pub fn parse_query(text: &str) -> Result<Option<TsQuery>> {
     parse_query_with(text, &mut |word, weights, prefix| {
-        Ok(Some(TsQuery::Word { word: word.to_string(), weights, prefix }))
+        Ok(TsQuery::Word { word: word.to_string(), weights, prefix }.into())
     })
+    .map(|p| p.query)
 }
 
 /// Reads a query whose words are made into queries by `operand`, or dropped.
 pub fn parse_query_with(
     text: &str,
-    operand: &mut dyn FnMut(&str, u8, bool) -> Result<Option<TsQuery>>,
-) -> Result<Option<TsQuery>> {
+    operand: &mut dyn FnMut(&str, u8, bool) -> Result<Piece>,
+) -> Result<Piece> {
     let mut p = Parser { text, rest: text.trim_start(), depth: 0, operand };
     if p.rest.is_empty() {
-        return Ok(None);
+        return Ok(Piece::dropped());
     }
     let query = p.or()?;
     if !p.rest.is_empty() {
@@ -57,19 +133,7 @@ pub fn parse_query_with(
     Ok(query)
 }
 
-fn both(
-    a: Option<TsQuery>,
-    b: Option<TsQuery>,
-    join: impl FnOnce(Box<TsQuery>, Box<TsQuery>) -> TsQuery,
-) -> Option<TsQuery> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(join(Box::new(a), Box::new(b))),
-        // What a stop word was part of is what is left.
-        (a, b) => a.or(b),
-    }
-}
-
-impl<F: FnMut(&str, u8, bool) -> Result<Option<TsQuery>>> Parser<'_, F> {
+impl<F: FnMut(&str, u8, bool) -> Result<Piece>> Parser<'_, F> {
     fn syntax(&self) -> Error {
         err!(SYNTAX_ERROR, "syntax error in tsquery: \"{}\"", self.text)
     }
@@ -84,28 +148,28 @@ impl<F: FnMut(&str, u8, bool) -> Result<Option<TsQuery>>> Parser<'_, F> {
         }
     }
 
-    fn or(&mut self) -> Result<Option<TsQuery>> {
+    fn or(&mut self) -> Result<Piece> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             return Err(err!(STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"));
         }
         let mut left = self.and()?;
         while self.eat("|") {
-            left = both(left, self.and()?, TsQuery::Or);
+            left = left.or(self.and()?);
         }
         self.depth -= 1;
         Ok(left)
     }
 
-    fn and(&mut self) -> Result<Option<TsQuery>> {
+    fn and(&mut self) -> Result<Piece> {
         let mut left = self.phrase()?;
         while self.eat("&") {
-            left = both(left, self.phrase()?, TsQuery::And);
+            left = left.and(self.phrase()?);
         }
         Ok(left)
     }
 
-    fn phrase(&mut self) -> Result<Option<TsQuery>> {
+    fn phrase(&mut self) -> Result<Piece> {
         let mut left = self.not()?;
         while self.rest.starts_with('<') {
             let distance = if self.eat("<->") {
@@ -123,12 +187,12 @@ impl<F: FnMut(&str, u8, bool) -> Result<Option<TsQuery>>> Parser<'_, F> {
                 self.rest = self.rest[end + 1..].trim_start();
                 n as u16
             };
-            left = both(left, self.not()?, |a, b| TsQuery::Phrase(distance, a, b));
+            left = left.phrase(distance, self.not()?);
         }
         Ok(left)
     }
 
-    fn not(&mut self) -> Result<Option<TsQuery>> {
+    fn not(&mut self) -> Result<Piece> {
         if self.eat("!") {
             self.depth += 1;
             if self.depth > DEPTH_MAX {
@@ -136,7 +200,7 @@ impl<F: FnMut(&str, u8, bool) -> Result<Option<TsQuery>>> Parser<'_, F> {
             }
             let inner = self.not()?;
             self.depth -= 1;
-            return Ok(inner.map(|q| TsQuery::Not(Box::new(q))));
+            return Ok(inner.not());
         }
         if self.eat("(") {
             let inner = self.or()?;
@@ -254,12 +318,16 @@ impl TsQuery {
                 let inner = a.places(v);
                 Places { negated: !inner.negated, ..inner }
             }
-            TsQuery::And(a, b) => combine(&a.places(v), &b.places(v), 0, 0, false),
-            TsQuery::Or(a, b) => combine(&a.places(v), &b.places(v), 0, 0, true),
+            TsQuery::And(a, b) | TsQuery::Or(a, b) => {
+                // Places are ends of matches; matches of one width begin together.
+                let width = self.width();
+                let shifts = (width - a.width(), width - b.width());
+                combine(&a.places(v), &b.places(v), shifts, matches!(self, TsQuery::Or(..)))
+            }
             TsQuery::Phrase(distance, a, b) => {
                 // The places of the second operand may be those of a phrase, which starts earlier.
-                let width = b.width();
-                combine(&a.places(v), &b.places(v), *distance + width, 0, false)
+                let shift = distance.saturating_add(b.width());
+                combine(&a.places(v), &b.places(v), (shift, 0), false)
             }
         }
     }
@@ -268,14 +336,69 @@ impl TsQuery {
     fn width(&self) -> u16 {
         match self {
             TsQuery::Phrase(d, a, b) => a.width().saturating_add(*d).saturating_add(b.width()),
+            TsQuery::And(a, b) | TsQuery::Or(a, b) => a.width().max(b.width()),
             _ => 0,
+        }
+    }
+
+    /// Where the parts that a match needs are: for each part the ends of its matches and how long
+    /// they are. None if there is no match; alternatives are put together, so that what is found
+    /// is to be checked.
+    pub fn locations(&self, v: &TsVector) -> Option<Vec<(Vec<u16>, u16)>> {
+        match self {
+            TsQuery::Word { .. } => {
+                let places = self.places(v).places;
+                (!places.is_empty()).then(|| vec![(places, 0)])
+            }
+            TsQuery::Not(a) => (!a.matches(v)).then(Vec::new),
+            TsQuery::And(a, b) => {
+                let mut all = a.locations(v)?;
+                all.extend(b.locations(v)?);
+                Some(all)
+            }
+            TsQuery::Or(a, b) => match (a.locations(v), b.locations(v)) {
+                (Some(x), Some(y)) if !x.is_empty() && !y.is_empty() => {
+                    let mut all = Vec::new();
+                    for one in &x {
+                        all.extend(y.iter().map(|other| either(one, other)));
+                    }
+                    Some(all)
+                }
+                (Some(x), Some(y)) => Some(if x.is_empty() { y } else { x }),
+                (x, y) => x.or(y),
+            },
+            TsQuery::Phrase(..) => {
+                let found = self.places(v);
+                match (found.negated, found.places.is_empty()) {
+                    (true, _) => Some(Vec::new()),
+                    (false, true) => None,
+                    (false, false) => Some(vec![(found.places, self.width())]),
+                }
+            }
         }
     }
 }
 
-/// Places of both, or of either; those of `a` are moved on by `shift` first.
-fn combine(a: &Places, b: &Places, shift: u16, _: u16, either: bool) -> Places {
-    let moved: Vec<u16> = a.places.iter().map(|p| p.saturating_add(shift)).collect();
+/// The matches of either, all of the longer one's width.
+fn either(a: &(Vec<u16>, u16), b: &(Vec<u16>, u16)) -> (Vec<u16>, u16) {
+    let width = a.1.max(b.1);
+    let moved = |l: &(Vec<u16>, u16)| -> Vec<u16> {
+        l.0.iter().map(|p| p.saturating_add(width - l.1)).collect()
+    };
+    let mut all = moved(a);
+    all.extend(moved(b));
+    all.sort_unstable();
+    all.dedup();
+    (all, width)
+}
+
+/// Places of both, or of either; both are moved on first.
+fn combine(a: &Places, b: &Places, shifts: (u16, u16), either: bool) -> Places {
+    let moved: Vec<u16> = a.places.iter().map(|p| p.saturating_add(shifts.0)).collect();
+    let b = &Places {
+        places: b.places.iter().map(|p| p.saturating_add(shifts.1)).collect(),
+        negated: b.negated,
+    };
     let inside = |list: &[u16], p: &u16| list.binary_search(p).is_ok();
     let negated = match either {
         true => a.negated || b.negated,

@@ -2,6 +2,7 @@
 
 use crate::ddl::Ddl;
 use crate::ddl::describe::Found;
+use crate::ddl::text_search::ts_class;
 use base::{Error, Oid, Result, bail, err};
 use catalog::depend::{self, ObjectAddress};
 use catalog::{RelKind, RelationDesc, indexes, oids};
@@ -443,7 +444,16 @@ impl Ddl<'_> {
             oids::PG_OPFAMILY => (indexes::PG_OPFAMILY_OID, "opfname"),
             oids::PG_CONVERSION => (Oid(2670), "conname"),
             oids::PG_STATISTIC_EXT => (Oid(3380), "stxname"),
-            _ => return Err(Error::unsupported("ALTER ... RENAME of this kind of object")),
+            class => match ts_class(class) {
+                Some(facts) => {
+                    let row = self.row_by_oid(facts.by_oid, a.object)?;
+                    self.check_ts_name(facts, row.oid(facts.schema)?, new, false)?;
+                    (facts.by_oid, facts.name)
+                }
+                None => {
+                    return Err(Error::unsupported("ALTER ... RENAME of this kind of object"));
+                }
+            },
         };
         let mut row = self.row_by_oid(index, a.object)?;
         row.set_text(column, new)?;
@@ -500,12 +510,19 @@ impl Ddl<'_> {
             oids::PG_OPFAMILY => (indexes::PG_OPFAMILY_OID, "opfnamespace", "opfname"),
             oids::PG_CONVERSION => (Oid(2670), "connamespace", "conname"),
             oids::PG_STATISTIC_EXT => (Oid(3380), "stxnamespace", "stxname"),
-            _ => return Err(Error::unsupported("ALTER ... SET SCHEMA of this kind of object")),
+            class => match ts_class(class) {
+                Some(facts) => (facts.by_oid, facts.schema, facts.name),
+                None => {
+                    return Err(Error::unsupported("ALTER ... SET SCHEMA of this kind of object"));
+                }
+            },
         };
-        let _ = name;
         let mut row = self.row_by_oid(index, a.object)?;
         let old = row.oid(column)?;
         self.check_move(old, namespace)?;
+        if let Some(facts) = ts_class(a.class).filter(|_| old != namespace) {
+            self.check_ts_name(facts, namespace, &row.text(name)?, false)?;
+        }
         row.set_oid(column, namespace)?;
         self.rows.update(row)?;
         self.moved(a, old, namespace)
