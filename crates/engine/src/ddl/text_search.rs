@@ -8,8 +8,8 @@ use base::{Error, Oid, Result, SqlState, bail, err};
 use catalog::depend::{self, DependKind, ObjectAddress};
 use catalog::{SysRow, oids};
 use parser::ast::{
-    AlterTsConfigurationStmt, DefElem, DefValue, DefineStmt, Name, Object, ObjectDetail, ObjectKind,
-    TsConfigAction,
+    AlterTsConfigurationStmt, DefElem, DefValue, DefineStmt, Name, Object, ObjectDetail,
+    ObjectKind, TsConfigAction,
 };
 use types::Datum;
 
@@ -344,28 +344,18 @@ impl Ddl<'_> {
             false => ("template", PG_TS_TEMPLATE, TEMPLATE),
         };
         if !self.is_superuser()? {
-            bail!(
-                INSUFFICIENT_PRIVILEGE,
-                "must be superuser to create text search {noun}s"
-            );
+            bail!(INSUFFICIENT_PRIVILEGE, "must be superuser to create text search {noun}s");
         }
         let mut found: Vec<(&str, Oid)> = Vec::new();
         for e in options {
             let Some((_, column, args, _)) = known.iter().find(|k| k.0 == e.name) else {
-                bail!(
-                    SYNTAX_ERROR,
-                    "text search {noun} parameter \"{}\" not recognized",
-                    e.name
-                );
+                bail!(SYNTAX_ERROR, "text search {noun} parameter \"{}\" not recognized", e.name);
             };
             found.push((column, self.ts_function(&value(e)?, args)?));
         }
         for (_, column, _, needed) in known.iter().filter(|k| !k.3.is_empty()) {
             if !found.iter().any(|f| f.0 == *column) {
-                bail!(
-                    INVALID_OBJECT_DEFINITION,
-                    "text search {noun} {needed} method is required"
-                );
+                bail!(INVALID_OBJECT_DEFINITION, "text search {noun} {needed} method is required");
             }
         }
         let own = self.insert_ts(class, name, None, |row| {

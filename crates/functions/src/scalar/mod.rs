@@ -36,9 +36,10 @@ mod special;
 pub(crate) mod system;
 pub(crate) mod text;
 pub(crate) mod ts;
-pub(crate) mod ts_parse;
 mod ts_cover;
+pub(crate) mod ts_parse;
 mod ts_rank;
+mod ts_rewrite;
 pub(crate) mod ts_show;
 mod unicode;
 

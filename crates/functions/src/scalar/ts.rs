@@ -1,13 +1,16 @@
 //! Full-text search: documents, queries, matching, ranking.
 
 use super::ts_parse::parse;
+use super::ts_rewrite::Rewriter;
 use crate::call::{FnCtx, FnDef};
 use crate::srf::{RowSource, Rows};
 use crate::ts::Lexer;
 use base::{Error, Oid, Result, bail, err};
 use types::array::{ElemType, make_vector};
 use types::json::Json;
-use types::ts::{Lexeme, POSITION_MAX, Piece, TsQuery, TsVector, WEIGHTS, parse_query, parse_query_with};
+use types::ts::{
+    Lexeme, POSITION_MAX, Piece, TsQuery, TsVector, WEIGHTS, parse_query, parse_query_with,
+};
 use types::{Datum, oid};
 
 pub(super) fn vector(d: &Datum) -> TsVector {
@@ -288,6 +291,13 @@ fn weight_of(c: u8) -> Result<u8> {
     }
 }
 
+/// The words of an array; NULLs are left out.
+fn some_texts(array: &Datum) -> Result<Vec<String>> {
+    let array = types::array::ArrayRef::parse(array.as_bytes())?;
+    let values = array.values(&ElemType::builtin(oid::TEXT))?;
+    Ok(values.iter().filter(|v| !v.is_null()).map(|v| v.as_str().to_string()).collect())
+}
+
 fn texts(array: &Datum) -> Result<Vec<String>> {
     let array = types::array::ArrayRef::parse(array.as_bytes())?;
     let mut out = Vec::new();
@@ -313,7 +323,7 @@ const DOCUMENTS: &[FnDef] = &[
         stored(&v)
     }),
     row!(tsvector_setweight_by_filter(v: &Datum, weight: u8, words: &Datum) {
-        let (mut v, weight, words) = (vector(v), weight_of(weight)?, texts(words)?);
+        let (mut v, weight, words) = (vector(v), weight_of(weight)?, some_texts(words)?);
         for l in v.lexemes.iter_mut().filter(|l| words.contains(&l.word)) {
             l.positions.iter_mut().for_each(|p| p.1 = weight);
         }
@@ -335,7 +345,7 @@ const DOCUMENTS: &[FnDef] = &[
         stored(&v)
     }),
     row!(tsvector_delete_arr(v: &Datum, words: &Datum) {
-        let (mut v, words) = (vector(v), texts(words)?);
+        let (mut v, words) = (vector(v), some_texts(words)?);
         v.lexemes.retain(|l| !words.contains(&l.word));
         stored(&v)
     }),
@@ -400,8 +410,7 @@ fn vector_order(a: &Datum, b: &Datum) -> Result<std::cmp::Ordering> {
 }
 
 fn query_order(a: &Datum, b: &Datum) -> Result<std::cmp::Ordering> {
-    let nodes = |d: &Datum| -> Result<i32> { Ok(query(d)?.map_or(0, |q| q.nodes())) };
-    Ok(nodes(a)?.cmp(&nodes(b)?).then_with(|| a.as_bytes().cmp(b.as_bytes())))
+    Ok(super::ts_rewrite::compare(query(a)?.as_ref(), query(b)?.as_ref()))
 }
 
 const VECTOR_ORDER: &[FnDef] = order!(vector_order;
@@ -420,60 +429,10 @@ fn join(
     }))
 }
 
-/// The operands of a chain of one operator.
-fn operands_of(q: &TsQuery, and: bool, out: &mut Vec<TsQuery>) {
-    match q {
-        TsQuery::And(a, b) if and => {
-            operands_of(a, and, out);
-            operands_of(b, and, out);
-        }
-        TsQuery::Or(a, b) if !and => {
-            operands_of(a, and, out);
-            operands_of(b, and, out);
-        }
-        other => out.push(other.clone()),
-    }
-}
-
-/// Puts `to` where `from` stands in a query; chains of & and | match by their parts.
-pub(super) fn substitute(q: TsQuery, from: &TsQuery, to: Option<&TsQuery>) -> Option<TsQuery> {
-    if q == *from {
-        return to.cloned();
-    }
-    for and in [true, false] {
-        let (mut have, mut want) = (Vec::new(), Vec::new());
-        operands_of(&q, and, &mut have);
-        operands_of(from, and, &mut want);
-        if want.len() > 1 && have.len() >= want.len() && want.iter().all(|w| have.contains(w)) {
-            have.retain(|h| !want.contains(h));
-            let rest = have.into_iter().filter_map(|h| substitute(h, from, to));
-            let join = |a, b| match and {
-                true => TsQuery::And(Box::new(a), Box::new(b)),
-                false => TsQuery::Or(Box::new(a), Box::new(b)),
-            };
-            return rest.chain(to.cloned()).reduce(join);
-        }
-    }
-    let both =
-        |a: Box<TsQuery>, b: Box<TsQuery>| (substitute(*a, from, to), substitute(*b, from, to));
-    let pair = |(a, b): (Option<TsQuery>, Option<TsQuery>),
-                join: &dyn Fn(Box<TsQuery>, Box<TsQuery>) -> TsQuery| match (a, b) {
-        (Some(a), Some(b)) => Some(join(Box::new(a), Box::new(b))),
-        (a, b) => a.or(b),
-    };
-    match q {
-        TsQuery::Not(a) => substitute(*a, from, to).map(|a| TsQuery::Not(Box::new(a))),
-        TsQuery::And(a, b) => pair(both(a, b), &TsQuery::And),
-        TsQuery::Or(a, b) => pair(both(a, b), &TsQuery::Or),
-        TsQuery::Phrase(n, a, b) => pair(both(a, b), &|a, b| TsQuery::Phrase(n, a, b)),
-        word => Some(word),
-    }
-}
-
 fn rewrite(q: &Datum, from: &Datum, to: &Datum) -> Result<Datum> {
     let (q, from, to) = (query(q)?, query(from)?, query(to)?);
     Ok(shown(match (q, from) {
-        (Some(q), Some(from)) => substitute(q, &from, to.as_ref()),
+        (Some(q), Some(from)) => Rewriter::new(&q).replace(&from, to.as_ref()).finish(),
         (q, _) => q,
     }))
 }

@@ -4,7 +4,7 @@ use super::ts_rank::weights;
 use crate::call::FnDef;
 use base::Result;
 use types::Datum;
-use types::ts::{Lexeme, POSITION_MAX, TsQuery, TsVector, parse_query};
+use types::ts::{Lexeme, TsQuery, TsVector, parse_query};
 
 /// A place of a document that has words of the query.
 struct Spot<'a> {
@@ -32,9 +32,7 @@ fn spots<'v>(v: &'v TsVector, q: &TsQuery) -> Vec<Spot<'v>> {
     for operand in words {
         let TsQuery::Word { weights, .. } = operand else { continue };
         for l in operand.lexemes(v) {
-            let unknown = [(POSITION_MAX - 1, 0)];
-            let places = if l.positions.is_empty() { &unknown[..] } else { &l.positions };
-            for (place, weight) in places {
+            for (place, weight) in &l.positions {
                 if *weights == 0 || weights >> weight & 1 != 0 {
                     all.push((*place, *weight, &l.word));
                 }
@@ -55,10 +53,8 @@ fn spots<'v>(v: &'v TsVector, q: &TsQuery) -> Vec<Spot<'v>> {
 
 /// The query without weights, which were looked at when the spots were found.
 fn holds(q: &TsQuery, spots: &[Spot]) -> bool {
-    let lexeme = |s: &Spot, w: &&str| Lexeme {
-        word: w.to_string(),
-        positions: vec![(s.place, s.weight)],
-    };
+    let lexeme =
+        |s: &Spot, w: &&str| Lexeme { word: w.to_string(), positions: vec![(s.place, s.weight)] };
     let all = spots.iter().flat_map(|s| s.words.iter().map(move |w| lexeme(s, w))).collect();
     q.matches(&TsVector::new(all))
 }
@@ -84,8 +80,7 @@ fn rank(w: [f32; 4], v: &TsVector, q: Option<TsQuery>, method: i32) -> f32 {
     while let Some((begin, end)) = cover(&q, &spots, from) {
         from = begin + 1;
         let count = (end - begin) as i32;
-        let weight: f64 =
-            spots[begin..=end].iter().map(|s| inverse[s.weight as usize & 3]).sum();
+        let weight: f64 = spots[begin..=end].iter().map(|s| inverse[s.weight as usize & 3]).sum();
         let density = (count + 1) as f64 / weight;
         let (p, q) = (spots[begin].place as i32, spots[end].place as i32);
         // Places end at a limit: beyond it half of the words are taken for noise.

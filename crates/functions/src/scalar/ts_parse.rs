@@ -92,6 +92,11 @@ pub(crate) fn parse(text: &str) -> Vec<Token<'_>> {
         let mut found = Vec::new();
         let used = token(&text[at..], text[..at].chars().next_back(), &mut found);
         if used == 0 {
+            // What might have been a tag begins a blank of its own.
+            if c == '<' && blank < at {
+                out.push(Token { text: &text[blank..at], kind: Kind::Blank });
+                blank = at;
+            }
             at += c.len_utf8();
             continue;
         }
@@ -108,6 +113,36 @@ pub(crate) fn parse(text: &str) -> Vec<Token<'_>> {
     out
 }
 
+/// The length of a tag; quotes in it are skipped, and a `<` outside of them ends the attempt.
+fn tag(rest: &str) -> Option<usize> {
+    if let Some(comment) = rest.strip_prefix("<!--") {
+        return comment.find("-->").map(|end| end + 7);
+    }
+    let name = rest[1..].strip_prefix('/').unwrap_or(&rest[1..]);
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '?' || c == '!' || c == '_') {
+        return None;
+    }
+    let mut quote = None;
+    for (i, c) in rest.char_indices().skip(1) {
+        match (c, quote) {
+            (c, Some(q)) if c == q => quote = None,
+            (_, Some(_)) => {}
+            ('"' | '\'', None) => quote = Some(c),
+            ('>', None) => return Some(i + 1),
+            ('<', None) => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The length of an address of mail.
+fn email(rest: &str) -> Option<usize> {
+    let (len, _) = dotted(rest);
+    let (host, points) = dotted(rest[len..].strip_prefix('@')?);
+    (len > 0 && points && is_host(&rest[len + 1..len + 1 + host])).then_some(len + 1 + host)
+}
+
 /// Takes a token off the text; 0 if there is none here.
 fn token<'a>(rest: &'a str, before: Option<char>, out: &mut Vec<Token<'a>>) -> usize {
     let c = rest.chars().next().unwrap_or(' ');
@@ -117,11 +152,9 @@ fn token<'a>(rest: &'a str, before: Option<char>, out: &mut Vec<Token<'a>>) -> u
     };
     match c {
         '<' => {
-            let name = rest[1..].trim_start_matches('/');
-            let tag = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '?');
-            return match rest.find('>') {
-                Some(end) if tag || rest.starts_with("<!--") => put(&rest[..=end], Kind::Tag),
-                _ => 0,
+            return match tag(rest) {
+                Some(end) => put(&rest[..end], Kind::Tag),
+                None => 0,
             };
         }
         '&' => {
@@ -143,6 +176,11 @@ fn token<'a>(rest: &'a str, before: Option<char>, out: &mut Vec<Token<'a>>) -> u
             return if named && starts && fresh { put(&rest[..path], Kind::File) } else { 0 };
         }
         _ => {}
+    }
+    if is_word(c)
+        && let Some(len) = email(rest)
+    {
+        return put(&rest[..len], Kind::Email);
     }
     let signed = (c == '-' || c == '+')
         && rest[1..].starts_with(|c: char| c.is_ascii_digit())
@@ -168,16 +206,11 @@ fn token<'a>(rest: &'a str, before: Option<char>, out: &mut Vec<Token<'a>>) -> u
         return put(&rest[..protocol + 3], Kind::Protocol);
     }
     let (len, points) = dotted(rest);
-    if rest[len..].starts_with('@') {
-        let (host, host_points) = dotted(&rest[len + 1..]);
-        if host_points && is_host(&rest[len + 1..len + 1 + host]) {
-            return put(&rest[..len + 1 + host], Kind::Email);
-        }
-    }
     if points {
         if !is_host(&rest[..len]) {
             let numbers = rest[..len].chars().all(|c| c.is_ascii_digit() || c == '.');
-            if !numbers {
+            let last = rest[..len].rsplit('.').next().unwrap_or("");
+            if !numbers && !last.starts_with(|c: char| c.is_ascii_digit()) {
                 let path = run(rest, |c| is_word(c) || "/._-".contains(c));
                 let path = rest[..path].trim_end_matches(['/', '.', '-']).len().max(len);
                 return put(&rest[..path], Kind::File);

@@ -1,8 +1,9 @@
 //! Text search functions that show something: headlines, statistics, what a configuration does;
 //! and rewriting by the rows of a query.
 
-use super::ts::{lexer, query, shown, substitute, vector};
+use super::ts::{lexer, query, shown, vector};
 use super::ts_parse::parse;
+use super::ts_rewrite::Rewriter;
 use crate::call::{FnCtx, FnDef};
 use crate::srf::tables::TOKEN_TYPES;
 use crate::srf::{RowSource, Rows};
@@ -109,23 +110,21 @@ pub(super) const HEADLINES: &[FnDef] = &[
 
 /// Replaces what the first column has with what the second has, for each row of a query.
 fn rewrite_by_rows(cx: &mut FnCtx, args: &[Datum]) -> Result<Datum> {
-    let Some(mut q) = query(&args[0])? else { return Ok(args[0].clone()) };
+    let Some(q) = query(&args[0])? else { return Ok(args[0].clone()) };
     let found = cx.env.run_query(args[1].as_str(), None)?;
     if found.columns.len() != 2 || found.columns.iter().any(|c| c.1 != oid::TSQUERY) {
         bail!(INVALID_PARAMETER_VALUE, "ts_rewrite query must return two tsquery columns");
     }
+    let mut rewriter = Rewriter::new(&q);
     for row in found.rows {
         let [from, to] = row.as_slice() else { continue };
         if from.is_null() || to.is_null() {
             continue;
         }
         let Some(from) = query(from)? else { continue };
-        match substitute(q, &from, query(to)?.as_ref()) {
-            Some(changed) => q = changed,
-            None => return Ok(shown(None)),
-        }
+        rewriter = rewriter.replace(&from, query(to)?.as_ref());
     }
-    Ok(shown(Some(q)))
+    Ok(shown(rewriter.finish()))
 }
 
 /// The rows of `ts_stat`: words, in how many documents, how often.

@@ -185,8 +185,7 @@ fn hunspell_affixes(text: &str, rules: &mut Rules) -> Result<()> {
             Some((add, flagged)) => (add, rules.flags_of(flagged)?),
             None => (*add, Vec::new()),
         };
-        let compound =
-            flagged.iter().filter_map(|f| rules.compound.get(f)).fold(0u8, |a, b| a | b);
+        let compound = flagged.iter().filter_map(|f| rules.compound.get(f)).fold(0u8, |a, b| a | b);
         let plain = |s: &str| if s == "0" { String::new() } else { s.to_lowercase() };
         let mask = rest.first().copied().unwrap_or(".").to_lowercase();
         let flag = flags(flag, rules.form)?.into_iter().next().unwrap_or_default();

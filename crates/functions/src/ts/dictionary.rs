@@ -81,10 +81,7 @@ pub(super) fn read(
 ) -> Result<String> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if !name.chars().all(fits) {
-        bail!(
-            INVALID_PARAMETER_VALUE,
-            "invalid text search configuration file name \"{name}\""
-        );
+        bail!(INVALID_PARAMETER_VALUE, "invalid text search configuration file name \"{name}\"");
     }
     match sources.file(&format!("{name}.{extension}"))? {
         (Some(text), _) => Ok(text),
@@ -112,8 +109,9 @@ impl Dictionary {
             "dsimple_lexize" => simple(options, sources),
             "dsynonym_lexize" => synonym(options, sources),
             "dispell_lexize" => ispell(options, sources),
-            "thesaurus_lexize" => Thesaurus::build(options, sources)
-                .map(|t| Dictionary::Thesaurus(Box::new(t))),
+            "thesaurus_lexize" => {
+                Thesaurus::build(options, sources).map(|t| Dictionary::Thesaurus(Box::new(t)))
+            }
             "dsnowball_lexize" => snowball(options, sources),
             other => bail!(FEATURE_NOT_SUPPORTED, "text search template with {other}"),
         }

@@ -42,7 +42,13 @@ impl Wishes {
                     )
                 }
             };
-            match name.to_ascii_lowercase().as_str() {
+            let lower = name.to_ascii_lowercase();
+            let marks = [("startsel", "StartSel"), ("stopsel", "StopSel")];
+            let marks = marks.into_iter().chain([("fragmentdelimiter", "FragmentDelimiter")]);
+            for (_, shown) in marks.filter(|m| m.0 == lower && value.len() > 32767) {
+                bail!(PROGRAM_LIMIT_EXCEEDED, "value for \"{shown}\" is too long");
+            }
+            match lower.as_str() {
                 "maxwords" => w.max_words = number()?,
                 "minwords" => w.min_words = number()?,
                 "shortword" => w.short_word = number()?,
@@ -54,10 +60,7 @@ impl Wishes {
                     let value = value.to_ascii_lowercase();
                     w.all = ["1", "on", "true", "t", "y", "yes"].contains(&value.as_str());
                 }
-                _ => bail!(
-                    INVALID_PARAMETER_VALUE,
-                    "unrecognized headline parameter: \"{name}\""
-                ),
+                _ => bail!(INVALID_PARAMETER_VALUE, "unrecognized headline parameter: \"{name}\""),
             }
         }
         if !w.all {
@@ -80,9 +83,8 @@ impl Wishes {
 
 /// A list `name = value, ...`; values may be in quotes.
 pub fn options(text: &str) -> Result<Vec<(String, String)>> {
-    let wrong = || -> base::Error {
-        base::err!(SYNTAX_ERROR, "invalid parameter list format: \"{text}\"")
-    };
+    let wrong =
+        || -> base::Error { base::err!(SYNTAX_ERROR, "invalid parameter list format: \"{text}\"") };
     let mut out = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
@@ -107,8 +109,7 @@ pub fn options(text: &str) -> Result<Vec<(String, String)>> {
                 (value, &body[1 + used..])
             }
             Some(_) => {
-                let end =
-                    body.find(|c: char| c == ',' || c.is_whitespace()).unwrap_or(body.len());
+                let end = body.find(|c: char| c == ',' || c.is_whitespace()).unwrap_or(body.len());
                 (body[..end].to_string(), &body[end..])
             }
             None => return Err(wrong()),
@@ -246,12 +247,16 @@ pub(crate) fn headline(
     let query = query.map(bare);
     match query {
         None => {
-            let mut t = Text { words, found, query: TsQuery::Word {
-                word: String::new(),
-                weights: 0,
-                prefix: false,
-            } };
-            if wishes.all { t.show(0, t.words.len()) } else { t.beginning(wishes) }
+            let mut t = Text {
+                words,
+                found,
+                query: TsQuery::Word { word: String::new(), weights: 0, prefix: false },
+            };
+            if wishes.all {
+                t.show(0, t.words.len())
+            } else {
+                t.beginning(wishes)
+            }
             Ok(t.print(wishes))
         }
         Some(query) => {

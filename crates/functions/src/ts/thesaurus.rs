@@ -1,7 +1,7 @@
 //! Phrases for phrases.
 
-use super::dictionary::{Dictionary, Options, Sources, read};
 use super::Norm;
+use super::dictionary::{Dictionary, Options, Sources, read};
 use base::{Error, Result, bail, err};
 use std::sync::Arc;
 

@@ -237,6 +237,8 @@ struct Places {
     /// Last places of the matches; of those that are not, if `negated`.
     places: Vec<u16>,
     negated: bool,
+    /// A word is there, but the document does not say where.
+    unknown: bool,
 }
 
 impl TsQuery {
@@ -288,15 +290,17 @@ impl TsQuery {
     pub fn matches(&self, v: &TsVector) -> bool {
         match self {
             TsQuery::Word { weights, .. } => self.lexemes(v).iter().any(|l| {
-                // Without places nothing is known about weights, which then do not match.
-                *weights == 0 || l.positions.iter().any(|p| weights >> p.1 & 1 != 0)
+                // Without places nothing is known about weights, which then match.
+                *weights == 0
+                    || l.positions.is_empty()
+                    || l.positions.iter().any(|p| weights >> p.1 & 1 != 0)
             }),
             TsQuery::Not(a) => !a.matches(v),
             TsQuery::And(a, b) => a.matches(v) && b.matches(v),
             TsQuery::Or(a, b) => a.matches(v) || b.matches(v),
             TsQuery::Phrase(..) => {
                 let found = self.places(v);
-                found.negated || !found.places.is_empty()
+                !found.unknown && (found.negated || !found.places.is_empty())
             }
         }
     }
@@ -305,29 +309,27 @@ impl TsQuery {
         match self {
             TsQuery::Word { weights, .. } => {
                 let mut places: Vec<u16> = Vec::new();
+                let mut unknown = false;
                 for l in self.lexemes(v) {
+                    unknown |= l.positions.is_empty();
                     let fits =
                         l.positions.iter().filter(|p| *weights == 0 || weights >> p.1 & 1 != 0);
                     places.extend(fits.map(|p| p.0));
                 }
                 places.sort_unstable();
                 places.dedup();
-                Places { places, negated: false }
+                Places { places, negated: false, unknown }
             }
             TsQuery::Not(a) => {
                 let inner = a.places(v);
-                Places { negated: !inner.negated, ..inner }
+                Places { negated: !inner.negated && !inner.unknown, ..inner }
             }
-            TsQuery::And(a, b) | TsQuery::Or(a, b) => {
-                // Places are ends of matches; matches of one width begin together.
-                let width = self.width();
-                let shifts = (width - a.width(), width - b.width());
-                combine(&a.places(v), &b.places(v), shifts, matches!(self, TsQuery::Or(..)))
-            }
+            TsQuery::And(a, b) => combine(&a.places(v), &b.places(v), 0, false),
+            TsQuery::Or(a, b) => combine(&a.places(v), &b.places(v), 0, true),
             TsQuery::Phrase(distance, a, b) => {
                 // The places of the second operand may be those of a phrase, which starts earlier.
                 let shift = distance.saturating_add(b.width());
-                combine(&a.places(v), &b.places(v), (shift, 0), false)
+                combine(&a.places(v), &b.places(v), shift, false)
             }
         }
     }
@@ -336,7 +338,6 @@ impl TsQuery {
     fn width(&self) -> u16 {
         match self {
             TsQuery::Phrase(d, a, b) => a.width().saturating_add(*d).saturating_add(b.width()),
-            TsQuery::And(a, b) | TsQuery::Or(a, b) => a.width().max(b.width()),
             _ => 0,
         }
     }
@@ -370,6 +371,7 @@ impl TsQuery {
             TsQuery::Phrase(..) => {
                 let found = self.places(v);
                 match (found.negated, found.places.is_empty()) {
+                    _ if found.unknown => None,
                     (true, _) => Some(Vec::new()),
                     (false, true) => None,
                     (false, false) => Some(vec![(found.places, self.width())]),
@@ -392,13 +394,17 @@ fn either(a: &(Vec<u16>, u16), b: &(Vec<u16>, u16)) -> (Vec<u16>, u16) {
     (all, width)
 }
 
-/// Places of both, or of either; both are moved on first.
-fn combine(a: &Places, b: &Places, shifts: (u16, u16), either: bool) -> Places {
-    let moved: Vec<u16> = a.places.iter().map(|p| p.saturating_add(shifts.0)).collect();
-    let b = &Places {
-        places: b.places.iter().map(|p| p.saturating_add(shifts.1)).collect(),
-        negated: b.negated,
+/// Places of both, or of either; those of `a` are moved on by `shift` first.
+fn combine(a: &Places, b: &Places, shift: u16, either: bool) -> Places {
+    let nothing = |p: &Places| !p.unknown && !p.negated && p.places.is_empty();
+    let unknown = match either {
+        true => a.unknown || b.unknown,
+        false => (a.unknown || b.unknown) && !nothing(a) && !nothing(b),
     };
+    if unknown {
+        return Places { places: Vec::new(), negated: false, unknown };
+    }
+    let moved: Vec<u16> = a.places.iter().map(|p| p.saturating_add(shift)).collect();
     let inside = |list: &[u16], p: &u16| list.binary_search(p).is_ok();
     let negated = match either {
         true => a.negated || b.negated,
@@ -412,7 +418,7 @@ fn combine(a: &Places, b: &Places, shifts: (u16, u16), either: bool) -> Places {
         if either { x || y } else { x && y }
     };
     places.retain(|p| holds(p) != negated);
-    Places { places, negated }
+    Places { places, negated, unknown: false }
 }
 
 impl fmt::Display for TsQuery {

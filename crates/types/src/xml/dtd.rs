@@ -69,7 +69,9 @@ impl Parser<'_> {
                     _ => {}
                 }
             }
-            self.fatal("internal error: xmlParseInternalSubset: error detected in Markup declaration");
+            self.fatal(
+                "internal error: xmlParseInternalSubset: error detected in Markup declaration",
+            );
         }
     }
 

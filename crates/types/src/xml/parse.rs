@@ -101,11 +101,8 @@ impl<'a> Parser<'a> {
         while !self.text.is_char_boundary(start) {
             start += 1;
         }
-        let shown: String = self.text[start..]
-            .chars()
-            .take_while(|c| !matches!(c, '\n' | '\r'))
-            .take(80)
-            .collect();
+        let shown: String =
+            self.text[start..].chars().take_while(|c| !matches!(c, '\n' | '\r')).take(80).collect();
         let blank = |c: char| if c == '\t' { '\t' } else { ' ' };
         let before: String =
             self.text[start..self.pos.max(start)].chars().map(blank).take(78).collect();

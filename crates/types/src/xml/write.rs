@@ -149,9 +149,10 @@ fn write(tree: &Tree, id: u32, extra: &[Namespace], level: Option<usize>, out: &
             }
             out.push('>');
             // Where there is text, white space means something.
-            let mixed = node.children.iter().any(|c| {
-                matches!(tree.node(*c).kind, NodeKind::Text | NodeKind::CData)
-            });
+            let mixed = node
+                .children
+                .iter()
+                .any(|c| matches!(tree.node(*c).kind, NodeKind::Text | NodeKind::CData));
             let inner = level.filter(|_| !mixed).map(|l| l + 1);
             for child in &node.children {
                 if let Some(inner) = inner {
