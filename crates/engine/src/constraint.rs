@@ -41,7 +41,8 @@ pub fn check_existing(session: &Session, table: &RelationDesc, fk: &ConstraintDe
             !matches!(attr.type_oid, oid::NUMERIC | oid::BPCHAR)
         })
     };
-    if !exact(table, &fk.columns) || !exact(&target, &foreign.columns) {
+    let whole = target.kind == catalog::RelKind::Table;
+    if !whole || !exact(table, &fk.columns) || !exact(&target, &foreign.columns) {
         return match session.first_orphan(table, fk, foreign)? {
             None => Ok(()),
             Some(values) => Err(violation(session, table, &target, fk, &values)?),

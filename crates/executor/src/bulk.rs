@@ -156,6 +156,7 @@ impl BulkInsert {
                 old: None,
                 new: Some((None, row)),
                 assigned: &[],
+                moving: false,
             };
             match run.cx.hooks.before_row(&change)? {
                 Some(changed) => row.clone_from_slice(&changed),
@@ -195,6 +196,7 @@ impl BulkInsert {
                     old: None,
                     new: Some((tid, row)),
                     assigned: &[],
+                    moving: false,
                 })
             };
         if rel.hooked {
@@ -253,6 +255,7 @@ impl BulkInsert {
                         old: None,
                         new: Some((Some(*tid), row)),
                         assigned: &[],
+                        moving: false,
                     };
                     cx.hooks.after_row(&change).map_err(|e| (e, Some(i)))?;
                 }

@@ -37,6 +37,8 @@ pub struct NewConstraint {
     pub is_local: bool,
     /// How many parents have it.
     pub inherit_count: i16,
+    /// The constraint it was made from, or 0.
+    pub parent: Oid,
     /// Columns concerned.
     pub columns: Vec<i16>,
     /// What a foreign key has more.
@@ -62,6 +64,7 @@ impl NewConstraint {
             no_inherit: false,
             is_local: true,
             inherit_count: 0,
+            parent: Oid::INVALID,
             columns: Vec::new(),
             foreign: None,
             expr: None,
@@ -90,6 +93,7 @@ impl Ddl<'_> {
             .set_char("confmatchtype", b' ')?
             .set_bool("conislocal", new.is_local)?
             .set_i16("coninhcount", new.inherit_count)?
+            .set_oid("conparentid", new.parent)?
             .set_bool("connoinherit", new.no_inherit)?
             .set_opt_text("conbin", new.expr.as_deref())?;
         if !new.columns.is_empty() {

@@ -10,6 +10,7 @@ pub mod create_type;
 pub mod describe;
 pub mod drop;
 pub mod foreign_key;
+mod foreign_key_tree;
 pub mod function;
 pub mod grant;
 pub mod index;
@@ -58,6 +59,8 @@ pub trait RelStorage {
     fn check_rows(&self, table: &RelationDesc, name: &str, check: &ir::Expr) -> Result<()>;
     /// Fails if a row of the table refers to nothing.
     fn check_foreign_key(&self, table: &RelationDesc, fk: &ConstraintDesc) -> Result<()>;
+    /// Fails if a row of the table refers to one of a partition that is to go.
+    fn check_not_referenced(&self, fk: &ConstraintDesc) -> Result<()>;
     /// Opens a table's files, so that they can be read after it has got others.
     fn open(&self, table: &RelationDesc) -> Result<()>;
     /// Writes the rows of `old` to the files of `new`, with some columns computed: from the old

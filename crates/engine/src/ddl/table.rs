@@ -434,7 +434,7 @@ impl Ddl<'_> {
         }
         for p in &later.foreign {
             if let ConstraintKind::ForeignKey(f) = &p.constraint.kind {
-                self.add_foreign_key(oid, &p.constraint, f, false)?;
+                self.add_foreign_key(oid, &p.constraint, f)?;
             }
         }
         Ok(())

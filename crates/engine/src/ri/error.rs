@@ -68,6 +68,28 @@ pub(super) fn mixed(session: &Session, table: &RelationDesc, fk: &ConstraintDesc
     named(session, e, table, fk)
 }
 
+/// A partition that others refer to is to go.
+pub(super) fn removing(
+    session: &Session,
+    table: &RelationDesc,
+    target: &RelationDesc,
+    fk: &ConstraintDesc,
+    key: &[Datum],
+) -> Result<Error> {
+    let e = err!(
+        FOREIGN_KEY_VIOLATION,
+        "removing partition \"{}\" violates foreign key constraint \"{}\"",
+        target.name,
+        fk.name
+    )
+    .detail(format!(
+        "Key {} is still referenced from table \"{}\".",
+        key_text(session, table, &fk.columns, key)?,
+        table.name
+    ));
+    named(session, e, table, fk)
+}
+
 /// A row that others refer to is to go.
 pub(super) fn referenced(
     session: &Session,

@@ -11,7 +11,7 @@ mod modes;
 mod query;
 
 use crate::session::SessionCore;
-use base::{Error, Oid, Result, Tid};
+use base::{Error, Oid, Result, Tid, err};
 use catalog::{ConstraintDesc, RelationDesc};
 use executor::{CompiledStmt, Hooks, RowChange};
 use ir::CmdType;
@@ -156,8 +156,13 @@ impl RiHooks {
 
     fn referencing(&self, change: &RowChange<'_>, sub: SubId) {
         let Some((tid, new)) = change.new else { return };
-        for c in change.rel.constraints.iter().filter(|c| c.kind == b'f' && c.enforced) {
+        let all = &change.rel.constraints;
+        for c in all.iter().filter(|c| c.kind == b'f' && c.enforced) {
             let Some(foreign) = &c.foreign else { continue };
+            // One for a partition of the table referred to: the one above it checks.
+            if c.parent.is_valid() && all.iter().any(|above| above.oid == c.parent) {
+                continue;
+            }
             let key = key_of(new, &c.columns);
             let nulls = key.iter().filter(|v| v.is_null()).count();
             if nulls == key.len() || (nulls > 0 && foreign.match_type != b'f') {
@@ -181,6 +186,34 @@ impl RiHooks {
         }
     }
 
+    /// A row moves within the tree of `root`: what refers to a table between it and the row's
+    /// partition cannot follow.
+    fn check_move(&self, leaf: &RelationDesc, root: &RelationDesc) -> Result<()> {
+        let view = self.core.view()?;
+        for c in leaf.referenced_by.iter().filter(|c| c.parent.is_valid()) {
+            let mut top = c.clone();
+            while top.parent.is_valid() && !root.referenced_by.iter().any(|r| r.oid == top.oid) {
+                top = ConstraintDesc::clone(&*view.constraint(top.parent)?);
+            }
+            if root.referenced_by.iter().any(|r| r.oid == top.oid) {
+                continue;
+            }
+            let table = top.foreign.as_ref().map_or(Oid::INVALID, |f| f.table);
+            let table = view.relation(table)?;
+            return Err(err!(
+                FEATURE_NOT_SUPPORTED,
+                "cannot move tuple across partitions when a non-root ancestor of the source \
+                 partition is directly referenced in a foreign key"
+            )
+            .detail(format!(
+                "A foreign key points to ancestor \"{}\" but not the root ancestor \"{}\".",
+                table.name, root.name
+            ))
+            .hint(format!("Consider defining the foreign key on table \"{}\".", root.name)));
+        }
+        Ok(())
+    }
+
     fn is_waiting(&self, constraint: Oid) -> bool {
         let s = self.core.foreign_keys.state.lock();
         s.now.iter().chain(&s.later).any(|e| e.constraint == constraint)
@@ -190,6 +223,10 @@ impl RiHooks {
         let Some((_, old)) = change.old else { return };
         for c in change.rel.referenced_by.iter().filter(|c| c.enforced) {
             let Some(foreign) = &c.foreign else { continue };
+            // A row that moves to another partition is an update of the table above.
+            if change.moving && c.parent.is_valid() {
+                continue;
+            }
             let key = key_of(old, &foreign.columns);
             if key.iter().any(Datum::is_null) {
                 continue;
@@ -229,6 +266,12 @@ impl Hooks for RiHooks {
 
     fn readable_columns(&self, rel: &RelationDesc) -> Option<Vec<i16>> {
         self.core.readable_columns(rel)
+    }
+
+    fn after_move(&self, leaf: &RelationDesc, change: &RowChange<'_>) -> Result<()> {
+        self.check_move(leaf, change.rel)?;
+        self.referenced(change, self.core.txn()?.current_sub());
+        Ok(())
     }
 
     fn after_row(&self, change: &RowChange<'_>) -> Result<()> {

@@ -6,7 +6,7 @@ use crate::ddl::name::quote;
 use crate::session::RunParts;
 use access::heap::Viewer;
 use base::{Error, Oid, Result};
-use catalog::{CatalogView, ConstraintDesc, ForeignKey, RelationDesc};
+use catalog::{CatalogView, ConstraintDesc, ForeignKey, RelKind, RelationDesc};
 use executor::Execution;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -44,6 +44,15 @@ fn full_name(view: &CatalogView, rel: &RelationDesc) -> Result<String> {
     Ok(format!("{}.{}", quote(schema), quote(&rel.name)))
 }
 
+/// A table without what inherits from it, but a partitioned one with its partitions.
+fn own_rows(view: &CatalogView, rel: &RelationDesc) -> Result<String> {
+    let name = full_name(view, rel)?;
+    Ok(match rel.kind {
+        RelKind::Partitioned => name,
+        _ => format!("ONLY {name}"),
+    })
+}
+
 fn column(rel: &RelationDesc, n: i16) -> &str {
     &rel.tuple.attrs[n as usize - 1].name
 }
@@ -76,7 +85,7 @@ impl Key {
     }
 
     fn sql(&self, view: &CatalogView, step: Step) -> Result<(String, Vec<Oid>)> {
-        let (table, target) = (full_name(view, &self.table)?, full_name(view, &self.target)?);
+        let (table, target) = (own_rows(view, &self.table)?, own_rows(view, &self.target)?);
         let fk_types = types_of(&self.table, &self.fk.columns);
         let pk_types = types_of(&self.target, &self.foreign.columns);
         let of_target = conditions(&self.target, &self.foreign.columns);
@@ -84,23 +93,21 @@ impl Key {
         Ok(match step {
             Step::Target | Step::OldTarget => {
                 let types = if step == Step::Target { fk_types } else { pk_types };
-                let sql =
-                    format!("SELECT 1 FROM ONLY {target} x WHERE {of_target} FOR KEY SHARE OF x");
+                let sql = format!("SELECT 1 FROM {target} x WHERE {of_target} FOR KEY SHARE OF x");
                 (sql, types)
             }
             Step::Referencing => {
-                let sql =
-                    format!("SELECT 1 FROM ONLY {table} x WHERE {of_table} FOR KEY SHARE OF x");
+                let sql = format!("SELECT 1 FROM {table} x WHERE {of_table} FOR KEY SHARE OF x");
                 (sql, pk_types)
             }
-            Step::Delete => (format!("DELETE FROM ONLY {table} x WHERE {of_table}"), pk_types),
+            Step::Delete => (format!("DELETE FROM {table} x WHERE {of_table}"), pk_types),
             Step::Update => {
                 let first = self.fk.columns.len() + 1;
                 let value = |(i, n): (usize, &i16)| {
                     format!("{} = ${}", quote(column(&self.table, *n)), first + i)
                 };
                 let sets: Vec<String> = self.fk.columns.iter().enumerate().map(value).collect();
-                let sql = format!("UPDATE ONLY {table} x SET {} WHERE {of_table}", sets.join(", "));
+                let sql = format!("UPDATE {table} x SET {} WHERE {of_table}", sets.join(", "));
                 (sql, [pk_types.clone(), pk_types].concat())
             }
             Step::SetNull(deleted) | Step::SetDefault(deleted) => {
@@ -109,7 +116,7 @@ impl Key {
                 let columns = if deleted && !some.is_empty() { some } else { &self.fk.columns };
                 let value = |n: &i16| format!("{} = {word}", quote(column(&self.table, *n)));
                 let sets: Vec<String> = columns.iter().map(value).collect();
-                let sql = format!("UPDATE ONLY {table} x SET {} WHERE {of_table}", sets.join(", "));
+                let sql = format!("UPDATE {table} x SET {} WHERE {of_table}", sets.join(", "));
                 (sql, pk_types)
             }
         })
@@ -252,26 +259,60 @@ impl Session {
         }
         let and = if foreign.match_type == b'f' { " OR " } else { " AND " };
         let sql = format!(
-            "SELECT {} FROM ONLY {} fk LEFT JOIN ONLY {} pk ON ({}) WHERE pk.{} IS NULL AND ({}) \
-             LIMIT 1",
+            "SELECT {} FROM {} fk LEFT JOIN {} pk ON ({}) WHERE pk.{} IS NULL AND ({}) LIMIT 1",
             keys.join(", "),
-            full_name(&env.view, table)?,
-            full_name(&env.view, &target)?,
+            own_rows(&env.view, table)?,
+            own_rows(&env.view, &target)?,
             joins.join(" AND "),
             quote(column(&target, foreign.columns[0])),
             wanted.join(and)
         );
-        let statements = parser::parse(&sql)?;
+        self.first_row(&env, &sql, fk.columns.len())
+    }
+
+    /// Fails if a row refers to one of the partition that the constraint stands for.
+    pub(crate) fn refuse_referenced(&self, fk: &ConstraintDesc) -> Result<()> {
+        let Some(foreign) = &fk.foreign else { return Ok(()) };
+        let env = self.env()?;
+        let table = env.view.relation(fk.relation)?;
+        let target = env.view.relation(foreign.table)?;
+        let (mut keys, mut joins) = (Vec::new(), Vec::new());
+        for (n, m) in fk.columns.iter().zip(&foreign.columns) {
+            let (key, pk) = (quote(column(&table, *n)), quote(column(&target, *m)));
+            joins.push(format!("pk.{pk} OPERATOR(pg_catalog.=) fk.{key}"));
+            keys.push(format!("fk.{key}"));
+        }
+        let sql = format!(
+            "SELECT {} FROM {} fk JOIN {} pk ON ({}) LIMIT 1",
+            keys.join(", "),
+            own_rows(&env.view, &table)?,
+            own_rows(&env.view, &target)?,
+            joins.join(" AND "),
+        );
+        match self.first_row(&env, &sql, keys.len())? {
+            None => Ok(()),
+            Some(key) => Err(error::removing(self, &table, &target, fk, &key)?),
+        }
+    }
+
+    /// The first columns of the first row of a query that looks past the user's rights.
+    fn first_row(
+        &self,
+        env: &crate::StatementEnv<'_>,
+        sql: &str,
+        columns: usize,
+    ) -> Result<Option<Vec<Datum>>> {
+        let statements = parser::parse(sql)?;
         let analysed = self.core.as_system(|| self.analyse(statements.first(), &[]))?;
         let Some(query) = analysed.queries.into_iter().next() else { return Ok(None) };
-        let plan = self.core.as_system(|| self.plan(&env, query, None, 0.0))?;
-        let compiled = self.compile(&env, plan)?;
+        let plan = self.core.as_system(|| self.plan(env, query, None, 0.0))?;
+        let compiled = self.compile(env, plan)?;
         let snapshot = Arc::new(self.core.txn()?.latest_snapshot());
         let mut run = Execution::new(compiled, Arc::from([]), snapshot);
         let parts = RunParts::new(self)?;
-        while let Some(batch) = run.next_batch(parts.cx(&env), 1)? {
+        while let Some(batch) = run.next_batch(parts.cx(env), 1)? {
             if let Some(i) = batch.positions().next() {
-                let keys = batch.columns.iter().take(fk.columns.len());
+                let keys = batch.columns.iter().take(columns);
                 return Ok(Some(keys.map(|c| c.get(i)).collect()));
             }
         }

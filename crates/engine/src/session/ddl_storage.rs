@@ -181,6 +181,10 @@ impl RelStorage for Session {
         Ok((row.last_value, row.is_called))
     }
 
+    fn check_not_referenced(&self, fk: &ConstraintDesc) -> Result<()> {
+        self.refuse_referenced(fk)
+    }
+
     fn check_foreign_key(&self, table: &RelationDesc, fk: &ConstraintDesc) -> Result<()> {
         crate::constraint::check_existing(self, table, fk)
     }

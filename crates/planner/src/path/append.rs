@@ -35,6 +35,9 @@ impl Root<'_> {
         for m in members.into_iter().filter(|m| m.kind.has_storage()) {
             children.push(self.add_child(index, &m)?);
         }
+        for mark in self.row_marks.iter_mut().filter(|m| m.rtindex == index) {
+            mark.members.clone_from(&children);
+        }
         self.rels[rel].children = children;
         Ok(())
     }

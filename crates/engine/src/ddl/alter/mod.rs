@@ -397,7 +397,9 @@ impl Alter<'_, '_> {
             for oid in &work.foreign {
                 let Some(fk) = self.ddl.view.find_constraint(*oid)? else { continue };
                 let rel = self.ddl.view.relation(work.table)?;
-                self.ddl.storage.check_foreign_key(&rel, &fk)?;
+                if rel.kind.has_storage() {
+                    self.ddl.storage.check_foreign_key(&rel, &fk)?;
+                }
             }
         }
         Ok(())

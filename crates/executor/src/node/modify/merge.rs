@@ -135,7 +135,7 @@ pub(super) fn merge(
             }
             CmdType::Delete => {
                 run.merge_action = Some("DELETE");
-                match delete::delete_row(run, x, target, tid)? {
+                match delete::delete_row(run, x, target, tid, false)? {
                     Attempt::Done(_) => {
                         Attempt::Done(Done { table: None, old: Some((tid, old)), new: None })
                     }
