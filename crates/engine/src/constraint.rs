@@ -115,11 +115,14 @@ fn violation(
         table.name,
         fk.name
     )
-    .detail(format!(
-        "Key ({})=({}) is not present in table \"{}\".",
-        names.join(", "),
-        shown.join(", "),
-        target.name
-    ))
+    .detail(match values.iter().any(Datum::is_null) {
+        true => "MATCH FULL does not allow mixing of null and nonnull key values.".to_string(),
+        false => format!(
+            "Key ({})=({}) is not present in table \"{}\".",
+            names.join(", "),
+            shown.join(", "),
+            target.name
+        ),
+    })
     .constraint(fk.name.to_string()))
 }

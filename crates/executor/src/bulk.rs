@@ -114,6 +114,19 @@ impl BulkInsert {
         })
     }
 
+    /// Looks again at the key of a row that was perhaps not unique when the row was stored.
+    pub fn recheck_unique(
+        &mut self,
+        cx: ExecCtx<'_>,
+        snapshot: &Arc<Snapshot>,
+        index: Oid,
+        tid: Tid,
+    ) -> Result<()> {
+        let mut run = Run::new(cx, &mut self.state);
+        let x = ExecTxn { txn: run.cx.txn()?, snapshot };
+        self.target.recheck_unique(&mut run, &x, index, tid)
+    }
+
     /// True if each row has to be stored before the next is computed.
     pub fn is_row_by_row(&self) -> bool {
         self.volatile

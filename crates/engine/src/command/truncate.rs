@@ -19,6 +19,7 @@ impl Ddl<'_> {
                 .map_err(|e| e.at(item.rel.pos))?;
             self.storage.lock(found.oid, LockMode::AccessExclusive)?;
             let found = self.view.relation(found.oid)?;
+            self.check_unused(&found, "TRUNCATE")?;
             if !matches!(found.kind, RelKind::Table | RelKind::Partitioned) {
                 bail!(WRONG_OBJECT_TYPE, "\"{}\" is not a table", found.name);
             }
@@ -97,6 +98,9 @@ impl Ddl<'_> {
 
     /// Gives a table, its TOAST table and their indexes new, empty files.
     pub fn new_files(&self, rel: &RelationDesc) -> Result<()> {
+        if !rel.kind.has_storage() {
+            return Ok(());
+        }
         self.new_file_of(rel)?;
         if rel.toast.is_valid() {
             let toast = self.view.relation(rel.toast)?;

@@ -87,6 +87,15 @@ impl Ddl<'_> {
             ff_eq_ops: ops.iter().map(|o| o.2).collect(),
             delete_set_columns: self.fk_columns(&rel, &fk.delete_columns)?,
         };
+        for (n, name) in foreign.delete_set_columns.iter().zip(&fk.delete_columns) {
+            if !columns.contains(n) {
+                bail!(
+                    INVALID_COLUMN_REFERENCE,
+                    "column \"{name}\" referenced in ON DELETE SET action must be part of foreign \
+                     key"
+                );
+            }
+        }
         let key = KeyPlan {
             name,
             columns,
@@ -121,6 +130,9 @@ impl Ddl<'_> {
 
     pub(super) fn fk_columns(&self, rel: &RelationDesc, names: &[String]) -> Result<Vec<i16>> {
         let number = |name: &String| {
+            if super::column::SYSTEM_COLUMNS.iter().any(|s| s.0 == *name) {
+                bail!(FEATURE_NOT_SUPPORTED, "system columns cannot be used in foreign keys");
+            }
             rel.column_number(name).ok_or_else(|| {
                 err!(
                     UNDEFINED_COLUMN,
@@ -207,8 +219,8 @@ impl Ddl<'_> {
                      table are of incompatible types: {} and {}.",
                     fk_attr.name,
                     pk_attr.name,
-                    self.format_type(fk_attr.type_oid, fk_attr.typmod),
-                    self.format_type(pk_attr.type_oid, pk_attr.typmod)
+                    self.format_type(fk_attr.type_oid, -1),
+                    self.format_type(pk_attr.type_oid, -1)
                 )));
             };
             all.push((pf, pp, ff));

@@ -123,7 +123,7 @@ impl Ddl<'_> {
             false => NO_TRIGGERS,
         };
         if target.kind == RelKind::Partitioned {
-            for child in self.view.children(target.oid)? {
+            for child in self.partitions_in_order(target)? {
                 self.storage.lock(child, LockMode::ShareRowExclusive)?;
                 self.referenced_part(rel, target, child, key, oid, made)?;
             }
@@ -186,7 +186,7 @@ impl Ddl<'_> {
             false => NO_TRIGGERS,
         };
         if rel.kind == RelKind::Partitioned {
-            for child in self.view.children(rel.oid)? {
+            for child in self.partitions_in_order(rel)? {
                 self.storage.lock(child, LockMode::ShareRowExclusive)?;
                 self.referencing_part(rel, child, target, key, oid, made)?;
             }
@@ -358,6 +358,18 @@ impl Ddl<'_> {
             self.referenced_part(&rel, parent, child, &key, c.oid, triggers)?;
         }
         let keys = parent.constraints.iter().filter(|c| c.kind == b'f');
+        for c in keys.clone() {
+            if c.foreign.as_ref().is_some_and(|f| f.table == child) {
+                let part = self.view.relation(child)?;
+                return Err(err!(
+                    INVALID_OBJECT_DEFINITION,
+                    "cannot attach table \"{}\" as a partition because it is referenced by foreign \
+                     key \"{}\"",
+                    part.name,
+                    c.name
+                ));
+            }
+        }
         let own = |c: &&ConstraintDesc| !parent.constraints.iter().any(|p| p.oid == c.parent);
         for c in keys.filter(own) {
             let Some(key) = KeyPlan::of(c) else { continue };
@@ -367,6 +379,11 @@ impl Ddl<'_> {
             let made = self.referencing_part(parent, child, &target, &key, c.oid, triggers)?;
             let Some(made) = made.filter(|_| key.validated && key.enforced) else { continue };
             for own in self.foreign_key_family(&*self.view.constraint(made)?)? {
+                if !own.validated {
+                    let mut row = self.constraint_row(own.oid)?;
+                    row.set_bool("convalidated", true)?;
+                    self.rows.update(row)?;
+                }
                 let rel = self.view.relation(own.relation)?;
                 if rel.kind.has_storage() {
                     self.storage.check_foreign_key(&rel, &own)?;

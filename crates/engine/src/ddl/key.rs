@@ -41,6 +41,8 @@ pub struct NewConstraint {
     pub parent: Oid,
     /// Columns concerned.
     pub columns: Vec<i16>,
+    /// The operators of an exclusion constraint.
+    pub exclusion: Vec<Oid>,
     /// What a foreign key has more.
     pub foreign: Option<ForeignKey>,
     /// JSON of a check.
@@ -66,6 +68,7 @@ impl NewConstraint {
             inherit_count: 0,
             parent: Oid::INVALID,
             columns: Vec::new(),
+            exclusion: Vec::new(),
             foreign: None,
             expr: None,
         }
@@ -99,6 +102,9 @@ impl Ddl<'_> {
         if !new.columns.is_empty() {
             row.set("conkey", vector::from_i16s(oids::INT2_ARRAY, &new.columns))?;
         }
+        if !new.exclusion.is_empty() {
+            row.set("conexclop", vector::from_oids(oids::OID_ARRAY, &new.exclusion))?;
+        }
         if let Some(f) = &new.foreign {
             row.set_oid("confrelid", f.table)?
                 .set_char("confupdtype", f.on_update)?
@@ -121,7 +127,7 @@ impl Ddl<'_> {
     fn depend_constraint(&self, oid: Oid, new: &NewConstraint) -> Result<()> {
         let own = ObjectAddress::new(oids::PG_CONSTRAINT, oid);
         if new.relation.is_valid() {
-            for n in &new.columns {
+            for n in new.columns.iter().filter(|n| **n != 0) {
                 let column = ObjectAddress::column(new.relation, *n);
                 depend::record(self.rows, own, column, DependKind::Auto)?;
             }
@@ -266,6 +272,7 @@ impl Ddl<'_> {
                 constraint.deferrable,
                 constraint.initially_deferred,
             )),
+            exclusion: Vec::new(),
             exprs: None,
             predicate: None,
             options: super::table::reloptions(&key.options)?,

@@ -471,6 +471,11 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// A partitioned table's partitions by their bounds, the default one last.
+    pub(super) fn partitions_in_order(&self, rel: &RelationDesc) -> Result<Vec<Oid>> {
+        Partitioning::load(&self.view, rel)?.in_order()
+    }
+
     /// A partition gets the indexes and foreign keys its parent has.
     pub(super) fn inherit_indexes(&self, child: Oid, parent: &RelationDesc) -> Result<()> {
         let parent = self.view.relation(parent.oid)?;

@@ -429,6 +429,7 @@ impl Ddl<'_> {
                     self.add_key(oid, &p.constraint, k, true, false)?
                 }
                 ConstraintKind::Unique(k) => self.add_key(oid, &p.constraint, k, false, false)?,
+                ConstraintKind::Exclude(x) => self.add_exclude(oid, &p.constraint, x, false)?,
                 _ => {}
             }
         }
@@ -489,9 +490,10 @@ fn sort_constraint<'s>(mut p: Pending<'s>, later: &mut Later<'s>) -> Result<()> 
     }
     let list = match &p.constraint.kind {
         ConstraintKind::Check(_) => &mut later.checks,
-        ConstraintKind::Unique(_) | ConstraintKind::PrimaryKey(_) => &mut later.keys,
+        ConstraintKind::Unique(_) | ConstraintKind::PrimaryKey(_) | ConstraintKind::Exclude(_) => {
+            &mut later.keys
+        }
         ConstraintKind::ForeignKey(_) => &mut later.foreign,
-        ConstraintKind::Exclude(_) => return Err(Error::unsupported("EXCLUDE constraints")),
         _ => return Ok(()),
     };
     let _ = p.column;

@@ -30,6 +30,8 @@ pub(crate) enum Kind {
     Deleted,
     /// A referenced row has other keys.
     Updated,
+    /// A row's key was perhaps not unique: `constraint` is that of its index.
+    Unique,
 }
 
 /// One thing to look at.
@@ -37,6 +39,8 @@ pub(crate) enum Kind {
 pub(crate) struct Event {
     pub kind: Kind,
     pub constraint: Oid,
+    /// The table whose row has changed.
+    pub on: Oid,
     /// The referencing table.
     pub table: Oid,
     /// The referencing row, to be passed over if it is gone by then.
@@ -93,6 +97,12 @@ impl ForeignKeys {
         s.now.clear();
         s.later.clear();
         s.modes = Modes::default();
+    }
+
+    /// True if something is still to be done for a table.
+    pub(crate) fn is_pending_on(&self, table: Oid) -> bool {
+        let s = self.state.lock();
+        s.now.iter().chain(&s.later).any(|e| e.on == table)
     }
 
     /// A statement failed: what it queued goes.
@@ -176,6 +186,7 @@ impl RiHooks {
             let event = Event {
                 kind: Kind::Check,
                 constraint: c.oid,
+                on: change.rel.oid,
                 table: change.rel.oid,
                 tid: tid.unwrap_or(Tid::INVALID),
                 old: Vec::new(),
@@ -235,12 +246,13 @@ impl RiHooks {
                 Some((_, new)) => key_of(new, &foreign.columns),
                 None => Vec::new(),
             };
-            if change.command != CmdType::Delete && new == key {
+            if change.command != CmdType::Delete && same_image(&new, &key) {
                 continue;
             }
             let event = Event {
                 kind: if new.is_empty() { Kind::Deleted } else { Kind::Updated },
                 constraint: c.oid,
+                on: change.rel.oid,
                 table: c.relation,
                 tid: Tid::INVALID,
                 old: key,
@@ -250,6 +262,16 @@ impl RiHooks {
             self.core.foreign_keys.push(c, event);
         }
     }
+}
+
+/// True if the keys are the same bytes: `0` and `-0` are not.
+fn same_image(a: &[Datum], b: &[Datum]) -> bool {
+    a.len() == b.len()
+        && a.iter().zip(b).all(|(a, b)| match (a, b) {
+            (Datum::F64(a), Datum::F64(b)) => a.to_bits() == b.to_bits(),
+            (Datum::F32(a), Datum::F32(b)) => a.to_bits() == b.to_bits(),
+            (a, b) => a == b,
+        })
 }
 
 fn key_of(row: &[Datum], columns: &[i16]) -> Vec<Datum> {
@@ -271,6 +293,24 @@ impl Hooks for RiHooks {
     fn after_move(&self, leaf: &RelationDesc, change: &RowChange<'_>) -> Result<()> {
         self.check_move(leaf, change.rel)?;
         self.referenced(change, self.core.txn()?.current_sub());
+        Ok(())
+    }
+
+    fn defer_unique(&self, rel: &RelationDesc, index: Oid, tid: Tid) -> Result<()> {
+        let Some(c) = rel.constraints.iter().find(|c| c.index == index && c.kind != b'f') else {
+            return Err(Error::internal("a deferrable index without a constraint"));
+        };
+        let event = Event {
+            kind: Kind::Unique,
+            constraint: c.oid,
+            on: rel.oid,
+            table: rel.oid,
+            tid,
+            old: Vec::new(),
+            new: Vec::new(),
+            sub: self.core.txn()?.current_sub(),
+        };
+        self.core.foreign_keys.push(c, event);
         Ok(())
     }
 

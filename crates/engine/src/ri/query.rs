@@ -6,7 +6,7 @@ use crate::ddl::name::quote;
 use crate::session::RunParts;
 use access::heap::Viewer;
 use base::{Error, Oid, Result};
-use catalog::{CatalogView, ConstraintDesc, ForeignKey, RelKind, RelationDesc};
+use catalog::{CatalogView, ConstraintDesc, ForeignKey, IndexDesc, RelKind, RelationDesc};
 use executor::Execution;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -169,8 +169,12 @@ impl Session {
 
     fn enforce(&self, event: &Event) -> Result<()> {
         let view = self.core.view()?;
+        if event.kind == Kind::Unique {
+            return self.recheck_unique(&view, event);
+        }
         let Some(key) = Key::find(&view, event)? else { return Ok(()) };
         match event.kind {
+            Kind::Unique => Ok(()),
             Kind::Check => self.check_reference(&key, event),
             Kind::Deleted => match key.foreign.on_delete {
                 b'c' => self.step(&key, Step::Delete, &event.old).map(drop),
@@ -188,6 +192,62 @@ impl Session {
                 action => self.refuse(&key, event, action == b'r'),
             },
         }
+    }
+
+    fn recheck_unique(&self, view: &CatalogView, event: &Event) -> Result<()> {
+        let Some(rel) = view.find_relation(event.table)? else { return Ok(()) };
+        let found = rel.constraints.iter().find(|c| c.oid == event.constraint);
+        let Some(index) = found.map(|c| c.index) else { return Ok(()) };
+        let txn = self.core.txn()?;
+        txn.increment_command()?;
+        let env = self.env()?;
+        let snapshot = Arc::new(txn.latest_snapshot());
+        let storage = self.core.database.storage();
+        let options = executor::BulkOptions::default();
+        let mut bulk =
+            executor::BulkInsert::new(&env.view, storage, &rel, snapshot.clone(), options)?;
+        let parts = RunParts::new(self)?;
+        bulk.recheck_unique(parts.cx(&env), &snapshot, index, event.tid)
+    }
+
+    /// Fails if two rows of a table have the same key in an exclusion constraint's index.
+    pub(crate) fn refuse_excluded(&self, table: &RelationDesc, index: &IndexDesc) -> Result<()> {
+        let env = self.env()?;
+        let mut exprs = match &index.exprs {
+            Some(text) => crate::cook::from_text::<Vec<ir::Expr>>(text)?,
+            None => Vec::new(),
+        }
+        .into_iter();
+        let (mut keys, mut names) = (Vec::new(), Vec::new());
+        for (i, n) in index.columns.iter().take(usize::from(index.n_keys)).enumerate() {
+            keys.push(match *n {
+                0 => {
+                    let e = exprs.next().ok_or_else(|| Error::internal("too few expressions"))?;
+                    names.push(index.tuple.attrs[i].name.to_string());
+                    let text = self.with_ddl("", |ddl| ddl.expr_text(table, &e))?;
+                    format!("({text})")
+                }
+                n => {
+                    names.push(column(table, n).to_string());
+                    quote(column(table, n))
+                }
+            });
+        }
+        let mut wanted: Vec<String> = keys.iter().map(|k| format!("{k} IS NOT NULL")).collect();
+        if let Some(text) = &index.predicate {
+            let e: ir::Expr = crate::cook::from_text(text)?;
+            wanted.push(format!("({})", self.with_ddl("", |ddl| ddl.expr_text(table, &e))?));
+        }
+        let numbers: Vec<String> = (1..=keys.len()).map(|n| n.to_string()).collect();
+        let sql = format!(
+            "SELECT {} FROM {} WHERE {} GROUP BY {} HAVING pg_catalog.count(*) > 1 LIMIT 1",
+            keys.join(", "),
+            own_rows(&env.view, table)?,
+            wanted.join(" AND "),
+            numbers.join(", ")
+        );
+        let Some(key) = self.first_row(&env, &sql, keys.len())? else { return Ok(()) };
+        Err(error::excluded(self, index, &names, &key)?)
     }
 
     fn check_reference(&self, key: &Key, event: &Event) -> Result<()> {

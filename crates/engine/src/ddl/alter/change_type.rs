@@ -558,6 +558,10 @@ impl Alter<'_, '_> {
             primary: old.is_primary,
             immediate: old.is_immediate,
             constraint: saved.constraint.as_ref().map(|c| (c.kind, c.deferrable, c.deferred)),
+            exclusion: match &saved.constraint {
+                Some(c) if c.kind == b'x' => c.exclusion_ops.clone(),
+                _ => Vec::new(),
+            },
             exprs: if cooked.is_empty() { None } else { Some(crate::cook::to_text(&cooked)?) },
             predicate,
             options: old.rel_options.iter().map(|(n, v)| format!("{n}={v}")).collect(),

@@ -85,7 +85,7 @@ impl Alter<'_, '_> {
             ConstraintKind::NotNull(Some(column)) => {
                 self.add_named_not_null(&rel, c, column, recurse)
             }
-            ConstraintKind::Exclude(_) => Err(Error::unsupported("EXCLUDE constraints")),
+            ConstraintKind::Exclude(x) => ddl.add_exclude(table, c, x, !recurse),
             _ => Err(Error::internal("no table constraint")),
         }
     }
