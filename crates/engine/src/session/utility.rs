@@ -49,6 +49,18 @@ fn kind_word(kind: ObjectKind) -> &'static str {
         ObjectKind::Collation => "COLLATION",
         ObjectKind::Operator => "OPERATOR",
         ObjectKind::ForeignTable => "FOREIGN TABLE",
+        ObjectKind::AccessMethod => "ACCESS METHOD",
+        ObjectKind::Cast => "CAST",
+        ObjectKind::Conversion => "CONVERSION",
+        ObjectKind::EventTrigger => "EVENT TRIGGER",
+        ObjectKind::ForeignDataWrapper => "FOREIGN DATA WRAPPER",
+        ObjectKind::ForeignServer => "SERVER",
+        ObjectKind::Language => "LANGUAGE",
+        ObjectKind::OpClass => "OPERATOR CLASS",
+        ObjectKind::OpFamily => "OPERATOR FAMILY",
+        ObjectKind::Publication => "PUBLICATION",
+        ObjectKind::Statistics => "STATISTICS",
+        ObjectKind::Transform => "TRANSFORM",
         ObjectKind::TsConfiguration => "TEXT SEARCH CONFIGURATION",
         ObjectKind::TsDictionary => "TEXT SEARCH DICTIONARY",
         ObjectKind::TsParser => "TEXT SEARCH PARSER",
@@ -372,7 +384,7 @@ fn check_element(stmt: &Stmt, schema: &str) -> Result<()> {
     }
 }
 
-/// Policies and rules.
+/// Policies, rules, operators and what goes with them.
 fn row_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
     let tag = match stmt {
         Stmt::CreatePolicy(p) => {
@@ -386,6 +398,38 @@ fn row_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
         Stmt::AlterPolicy(p) => {
             ddl.alter_policy(p)?;
             "ALTER POLICY"
+        }
+        Stmt::CreateCast(c) => {
+            ddl.create_cast(c)?;
+            "CREATE CAST"
+        }
+        Stmt::CreateConversion(c) => {
+            ddl.create_conversion(c)?;
+            "CREATE CONVERSION"
+        }
+        Stmt::CreateOpClass(c) => {
+            ddl.create_opclass(c)?;
+            "CREATE OPERATOR CLASS"
+        }
+        Stmt::CreateOpFamily { name, access_method } => {
+            ddl.create_opfamily(name, access_method)?;
+            "CREATE OPERATOR FAMILY"
+        }
+        Stmt::AlterOpFamily(a) => {
+            ddl.alter_opfamily(a)?;
+            "ALTER OPERATOR FAMILY"
+        }
+        Stmt::CreateStatistics(c) => {
+            ddl.create_statistics(c)?;
+            "CREATE STATISTICS"
+        }
+        Stmt::AlterStatistics(a) => {
+            ddl.alter_statistics(a)?;
+            "ALTER STATISTICS"
+        }
+        Stmt::AlterOperator(a) => {
+            ddl.alter_operator(a)?;
+            "ALTER OPERATOR"
         }
         other => return Err(unsupported(other)),
     };
@@ -417,9 +461,6 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
         Stmt::AlterTable(a) => {
             ddl.alter_table(a)?;
             return Ok(format!("ALTER {}", kind_word(a.kind)));
-        }
-        Stmt::CreatePolicy(_) | Stmt::AlterPolicy(_) | Stmt::CreateRule(_) => {
-            return row_definition(ddl, stmt);
         }
         Stmt::CreateType(c) => {
             ddl.create_type(c)?;
@@ -485,7 +526,7 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
             ddl.comment(c)?;
             "COMMENT"
         }
-        other => return Err(unsupported(other)),
+        other => return row_definition(ddl, other),
     };
     Ok(tag.to_string())
 }

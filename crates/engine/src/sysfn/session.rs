@@ -14,6 +14,22 @@ use types::Datum;
 const EPOCH_SHIFT: i64 = 946_684_800_000_000;
 
 impl SysSession for StatementEnv<'_> {
+    fn describe_object(&self, object: catalog::depend::ObjectAddress) -> Result<Option<String>> {
+        let settings = SysSession::settings(self);
+        let notices = Default::default();
+        let ddl = crate::ddl::Ddl {
+            rows: &*self.core.store,
+            view: self.view.clone(),
+            storage: &crate::ddl::no_files::NoFiles,
+            settings: &settings,
+            notices: &notices,
+            env: self,
+            text: "",
+        };
+        // What is not there has no name.
+        Ok(ddl.describe(object).ok())
+    }
+
     fn view(&self) -> &CatalogView {
         &self.view
     }

@@ -249,7 +249,7 @@ impl AggCall {
     pub fn result_type(&self) -> base::Oid {
         match (self.split, &self.factory) {
             (AggSplit::InitialSerial, Factory::Builtin(_)) => oid::BYTEA,
-            (AggSplit::InitialSerial, Factory::Trans(spec)) => spec.state_type,
+            (AggSplit::InitialSerial, Factory::Trans(spec)) => spec.state,
             _ => self.info.ret_type,
         }
     }
@@ -407,7 +407,6 @@ impl Ordered {
 
 /// An aggregate by its functions.
 struct TransSpec {
-    state_type: base::Oid,
     trans: Callee,
     final_: Option<Callee>,
     combine: Option<Callee>,
