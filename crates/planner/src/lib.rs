@@ -29,6 +29,7 @@ mod subselect;
 mod upper;
 
 pub use prep::const_fold::simplify;
+pub use prep::inline::FunctionBodies;
 pub use root::{ConstEvaluator, Env, RelationSizes};
 pub use settings::PlannerSettings;
 

@@ -43,6 +43,8 @@ pub struct Env<'a> {
     pub tuple_fraction: f64,
     /// The statement is run at one go, so that it may have workers.
     pub parallel_ok: bool,
+    /// What functions in SQL do; None: they are called.
+    pub bodies: Option<&'a dyn crate::prep::inline::FunctionBodies>,
 }
 
 /// What all levels of a statement share.

@@ -52,6 +52,24 @@ impl planner::ConstEvaluator for Evaluator<'_, '_> {
     }
 }
 
+/// What functions in SQL do, for the planner.
+struct Bodies<'a, 'e> {
+    env: &'a StatementEnv<'e>,
+}
+
+impl planner::FunctionBodies for Bodies<'_, '_> {
+    fn body(
+        &self,
+        proc: &catalog::ProcDesc,
+        arg_types: &[Oid],
+        ret_type: Oid,
+    ) -> Result<Option<Query>> {
+        // What is wrong with a function is said when it is called.
+        let found = crate::sql_function::body(self.env, proc, arg_types, ret_type);
+        Ok(found.unwrap_or_default())
+    }
+}
+
 impl SessionCore {
     /// The value of an expression that reads no table.
     pub(crate) fn evaluate(
@@ -127,6 +145,7 @@ impl SessionCore {
             tuple_fraction: fraction,
             // A cursor is read in pieces; a worker has no workers.
             parallel_ok: fraction == 0.0 && !super::worker::is_worker(),
+            bodies: Some(&Bodies { env }),
         };
         planner::plan_query(query, &planner_env)
     }

@@ -266,3 +266,11 @@ impl Root<'_> {
         fetched.ceil()
     }
 }
+
+/// What an expression's functions cost, where no query is known yet.
+pub fn rough_cost(e: &Expr, env: &crate::root::Env) -> f64 {
+    let mut called = Vec::new();
+    walk::each(e, &mut |x| drop(crate::prep::volatility::called(x, env, &mut called)));
+    let cost = |f: &base::Oid| env.catalog.proc(*f).map_or(1.0, |p| f64::from(p.cost));
+    called.iter().map(cost).sum::<f64>() * env.settings.cpu_operator_cost
+}

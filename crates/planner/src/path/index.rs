@@ -182,6 +182,9 @@ impl Root<'_> {
             Expr::NullTest { arg, is_row: false, .. } if info.is_btree && is_key(arg) => {
                 Ok(make(vec![r.clause.clone()], false))
             }
+            Expr::Bool { op: BoolOp::Or, args, .. } if info.is_btree => {
+                Ok(self.match_or(info, column, args)?.and_then(|q| make(vec![q], false)))
+            }
             e if info.desc.opc_types[column] == Oid(16) => {
                 Ok(self.match_boolean(e, key).and_then(|q| make(vec![q], false)))
             }
@@ -218,19 +221,6 @@ impl Root<'_> {
             args: vec![key.clone(), Expr::bool_const(value)],
             location: None,
         }))
-    }
-
-    /// LIKE and `^~` with a constant prefix on an index in C order.
-    fn match_prefix(
-        &self,
-        info: &IndexInfo,
-        column: usize,
-        r: &Rc<Restriction>,
-        op: Oid,
-        args: &[Expr; 2],
-    ) -> Result<Option<IndexClause>> {
-        let _ = (info, column, r, op, args);
-        Ok(None)
     }
 
     /// The paths that an index gives with these conditions.

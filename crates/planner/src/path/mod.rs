@@ -4,6 +4,7 @@ pub mod add;
 pub mod append;
 mod gather;
 pub mod index;
+mod index_match;
 pub mod join;
 mod prune;
 pub mod scan;
