@@ -9,7 +9,7 @@
 //! before it is done.
 
 use crate::compile::CompiledStmt;
-use crate::instrument::{Instrumentation, NodeStats, merge};
+use crate::instrument::{Detail, Instrumentation, NodeStats, merge};
 use crate::node::Child;
 use crate::run::{ExecCtx, ExecSlot, Run, State};
 use base::{Error, Result, WaitEvent};
@@ -343,7 +343,7 @@ impl Team {
                     merge(all, stats, number);
                 }
             }
-            all.node(id).add("Workers Launched", self.started as i64);
+            all.node(id).set("Workers Launched", Detail::Int(self.started as i64));
         }
     }
 

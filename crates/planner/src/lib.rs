@@ -59,6 +59,10 @@ pub fn plan_query(query: Query, env: &Env) -> Result<PlannedStmt> {
     let mut rtable = level.rtable;
     let mut row_marks = level.row_marks;
     let mut top = level.plan;
+    if g.parallel_ok && top.parallel_safe && env.settings.debug_parallel_query == "on" {
+        top = plan::in_worker(top, env.settings);
+        g.parallel_used = true;
+    }
     let mut next = 0;
     plan::fixup::number(&mut top, &mut next);
     for (sub, (sub_rtable, sub_marks)) in g.subplans.iter_mut().zip(g.subplan_rtables) {

@@ -25,6 +25,8 @@ struct GatherSpec {
     keys: Option<Vec<Key>>,
     /// What the leader computes of the rows, if it is more than handing them on.
     output: Option<Output>,
+    /// Numbers of the nodes below.
+    below: Vec<u32>,
 }
 
 struct GatherNode {
@@ -49,7 +51,15 @@ pub(crate) fn compile(
     let (workers, single_copy) = (gather.workers, gather.single_copy);
     let child = c.outer(plan)?;
     let output = output(c, plan, &child)?;
-    Ok(Arc::new(GatherSpec { id: plan.id, child, workers, single_copy, keys: None, output }))
+    Ok(Arc::new(GatherSpec {
+        id: plan.id,
+        child,
+        workers,
+        single_copy,
+        keys: None,
+        output,
+        below: below(plan),
+    }))
 }
 
 pub(crate) fn compile_merge(
@@ -61,7 +71,21 @@ pub(crate) fn compile_merge(
     let keys = Some(sort_keys(c, &gather.keys)?);
     let workers = gather.workers;
     let output = output(c, plan, &child)?;
-    Ok(Arc::new(GatherSpec { id: plan.id, child, workers, single_copy: false, keys, output }))
+    Ok(Arc::new(GatherSpec {
+        id: plan.id,
+        child,
+        workers,
+        single_copy: false,
+        keys,
+        output,
+        below: below(plan),
+    }))
+}
+
+fn below(plan: &Plan) -> Vec<u32> {
+    let children = plan.children();
+    let own = children.iter().map(|c| c.id);
+    own.chain(children.iter().flat_map(|c| below(c))).collect()
 }
 
 fn output(c: &mut PlanCompiler, plan: &Plan, child: &Child) -> Result<Option<Output>> {
@@ -202,6 +226,9 @@ impl GatherNode {
     /// Ends the workers; what they counted is added up.
     fn dismiss(&mut self, run: &mut Run) {
         self.own = None;
+        if let Some(all) = &mut run.instrumentation {
+            self.spec.below.iter().for_each(|id| all.node(*id).end_loop());
+        }
         if let Some(mut team) = self.team.take() {
             team.dismiss(run, self.spec.id);
         }

@@ -2,6 +2,7 @@
 
 use super::index_keys::IndexKeys;
 use super::scan::{TableScan, start_stand_in};
+use super::shared_index::{Share, SharedScan};
 use super::{Node, NodeSpec};
 use crate::batch::take;
 use crate::compile::PlanCompiler;
@@ -24,6 +25,8 @@ pub(crate) struct IndexScanSpec {
     pub keys: IndexKeys,
     pub direction: Direction,
     pub decoder: Arc<Decoder>,
+    /// Members of a team share the entries.
+    pub parallel: bool,
 }
 
 struct IndexScanNode {
@@ -71,6 +74,7 @@ pub(crate) fn compile(
         keys,
         direction: direction(scan.direction),
         decoder,
+        parallel: plan.parallel_aware,
     }))
 }
 
@@ -118,7 +122,15 @@ impl IndexScanNode {
                 let storage = run.cx.storage()?;
                 let serial = run.snapshot.serial().cloned();
                 let options = ScanOptions { serial, ..ScanOptions::default() };
-                *none = Some(index.am().begin_scan(storage, index, keys, options)?);
+                let begin = || index.am().begin_scan(storage, index, keys, options);
+                *none = Some(match (&run.shared, self.spec.parallel) {
+                    (Some(team), true) => {
+                        let id = self.spec.table.id;
+                        let shared = team.of_node(id, || Ok(SharedScan::new(begin()?)))?;
+                        Box::new(Share::new(shared, false))
+                    }
+                    _ => begin()?,
+                });
             }
         }
         self.stale = false;

@@ -23,6 +23,8 @@ pub struct IndexCost {
     pub total: f64,
     pub selectivity: f64,
     pub correlation: f64,
+    /// Leaves that it reads.
+    pub pages: f64,
 }
 
 impl Root<'_> {
@@ -136,6 +138,7 @@ impl Root<'_> {
             total,
             selectivity,
             correlation: self.index_correlation(rel, info)?,
+            pages,
         })
     }
 

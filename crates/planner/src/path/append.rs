@@ -48,11 +48,26 @@ impl Root<'_> {
         }
         let desc = self.env.catalog.relation(oid)?;
         let has_children = desc.has_subclass;
+        let partitioned = !desc.kind.has_storage();
+        let mut at = out.len();
         out.push(desc);
-        if has_children {
+        if !has_children {
+            return Ok(());
+        }
+        if partitioned {
             for child in self.env.catalog.children(oid)? {
                 self.collect_members(child, out)?;
             }
+            return Ok(());
+        }
+        // Children before grandchildren.
+        while let Some(parent) = out.get(at).cloned() {
+            for child in self.env.catalog.children(parent.oid)? {
+                if !out.iter().any(|m| m.oid == child) {
+                    out.push(self.env.catalog.relation(child)?);
+                }
+            }
+            at += 1;
         }
         Ok(())
     }
@@ -224,7 +239,17 @@ impl Root<'_> {
         let first = |root: &Self, m: usize| root.rels[m].partial.first().cloned();
         let all: Option<Vec<Rc<Path>>> = members.iter().map(|m| first(self, *m)).collect();
         let mut rows = None;
-        if let Some(parts) = all {
+        // The most expensive first.
+        let index_of: Vec<u32> = self.rels.iter().map(|r| r.rtindex).collect();
+        let by_total = |a: &Rc<Path>, b: &Rc<Path>| {
+            b.total.total_cmp(&a.total).then(index_of[a.rel].cmp(&index_of[b.rel]))
+        };
+        let by_startup =
+            |a: &Rc<Path>, b: &Rc<Path>| b.startup.total_cmp(&a.startup).then(by_total(a, b));
+        if let Some(mut parts) = all {
+            if s.enable_parallel_append {
+                parts.sort_by(by_startup);
+            }
             let workers = workers_of(&parts);
             let shared = s.enable_parallel_append.then_some(0);
             let path = self.partial_append(rel, parts, shared, workers, None);
@@ -249,8 +274,9 @@ impl Root<'_> {
             return;
         }
         let workers = workers_of(&partial);
-        // The most expensive first, each of which one worker does.
-        whole.sort_by(|a, b| b.total.partial_cmp(&a.total).unwrap_or(std::cmp::Ordering::Equal));
+        // Each of these is done by one worker.
+        whole.sort_by(by_total);
+        partial.sort_by(by_startup);
         let from = whole.len();
         whole.extend(partial);
         let path = self.partial_append(rel, whole, Some(from), workers, rows);

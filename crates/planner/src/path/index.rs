@@ -256,6 +256,7 @@ impl Root<'_> {
         };
         let path =
             self.index_path(rel, index_path(ScanDirection::Forward), &access, keys, outer)?;
+        self.partial_index(rel, &path, &access);
         self.rels[rel].add_path(path);
         if !clauses.is_empty() || !info.predicate.is_empty() {
             bitmaps.push(Rc::new(index_path(ScanDirection::Forward)));
@@ -266,10 +267,37 @@ impl Root<'_> {
             if n > 0 {
                 let p = index_path(ScanDirection::Backward);
                 let path = self.index_path(rel, p, &access, all[..n].to_vec(), outer)?;
+                self.partial_index(rel, &path, &access);
                 self.rels[rel].add_path(path);
             }
         }
         Ok(())
+    }
+
+    /// The same scan with its entries shared by workers.
+    fn partial_index(&mut self, rel: usize, whole: &Path, access: &crate::cost::scan::IndexCost) {
+        let PathKind::Index(p) = &whole.kind else { return };
+        if !self.rels[rel].parallel || !whole.param.is_empty() || !p.info.is_btree {
+            return;
+        }
+        let tuples = clamp_rows(access.selectivity * self.rels[rel].tuples);
+        let pages = self.index_pages_fetched(tuples, self.rels[rel].pages, p.info.pages);
+        let heap = (!p.only).then_some(pages);
+        let workers = self.workers_for(rel, heap, Some(access.pages));
+        if workers == 0 {
+            return;
+        }
+        let left = self.unsettled(&self.rels[rel].restrictions, p);
+        let quals = self.restriction_cost(&left);
+        let s = self.env.settings;
+        let divisor = self.divisor(workers);
+        let cpu =
+            (s.cpu_tuple_cost + quals.per_row) * tuples + self.rels[rel].target.cost.1 * whole.rows;
+        let mut path = whole.clone();
+        path.total -= cpu - cpu / divisor;
+        path.rows = clamp_rows(whole.rows / divisor);
+        path.workers = workers;
+        self.rels[rel].add_partial(path);
     }
 
     fn index_path(

@@ -41,6 +41,21 @@ pub fn pass_through(target: &[TargetEntry]) -> Vec<TargetEntry> {
         .collect()
 }
 
+/// The plan as one that a single worker runs, for `debug_parallel_query`.
+pub fn in_worker(mut top: Plan, settings: &crate::settings::PlannerSettings) -> Plan {
+    let node = ir::Gather { workers: 1, single_copy: true, init_params: Vec::new() };
+    let mut gather = Plan::new(PlanNode::Gather(node));
+    gather.startup_cost = top.startup_cost + settings.parallel_setup_cost;
+    gather.total_cost =
+        top.total_cost + settings.parallel_setup_cost + settings.parallel_tuple_cost * top.rows;
+    (gather.rows, gather.width) = (top.rows, top.width);
+    gather.disabled_nodes = top.disabled_nodes;
+    gather.target = pass_through(&top.target);
+    gather.init_plans = std::mem::take(&mut top.init_plans);
+    gather.outer = Some(Box::new(top));
+    gather
+}
+
 impl Root<'_> {
     /// Makes the level's plan of its best path.
     pub fn make_level(mut self, best: &Rc<Path>) -> Result<Level> {

@@ -222,14 +222,6 @@ impl Root<'_> {
         }
         let mut plan = above(PlanNode::Agg(Box::new(node)), child, entries(&path.target));
         plan.qual = a.having.clone();
-        if a.split == AggSplit::FinalDeserial {
-            for t in &mut plan.target {
-                self.combine_states(&mut t.expr)?;
-            }
-            for q in &mut plan.qual {
-                self.combine_states(q)?;
-            }
-        }
         for t in &mut plan.target {
             self.note_trans_types(&mut t.expr)?;
         }

@@ -7,6 +7,8 @@ mod partial;
 mod setop;
 mod window;
 
+pub use partial::combine_states;
+
 use crate::level::Level;
 use crate::path::{Path, PathKind};
 use crate::pathkeys::contained_in;

@@ -259,36 +259,10 @@ impl Root<'_> {
     }
 
     /// The aggregate as its state.
-    pub fn state_of(&self, a: &Aggref) -> Result<Expr> {
-        let trans_type = self.env.catalog.aggregate(a.agg)?.trans_type;
-        // The states of aggregates that are built in are kept in a form of their own.
-        let built_in = functions::aggregate(a.agg).is_some();
-        let mut state = a.clone();
-        state.trans_type = trans_type;
-        state.ty = if built_in || trans_type == INTERNAL { BYTEA } else { trans_type };
-        state.split = AggSplit::InitialSerial;
-        Ok(Expr::Agg(Box::new(state)))
-    }
-
-    /// Makes aggregates combine states.
-    pub fn combine_states(&self, e: &mut Expr) -> Result<()> {
-        let mut failed = None;
-        walk::replace(e, &mut |x| {
-            let Expr::Agg(a) = x else { return None };
-            let state = match self.state_of(a) {
-                Ok(state) => state,
-                Err(error) => {
-                    failed = Some(error);
-                    return None;
-                }
-            };
-            let mut all = (**a).clone();
-            all.args = vec![TargetEntry::new(state, 1, None, false)];
-            all.filter = None;
-            all.split = AggSplit::FinalDeserial;
-            Some(Expr::Agg(Box::new(all)))
-        });
-        failed.map_or(Ok(()), Err)
+    fn state_of(&self, a: &Aggref) -> Result<Expr> {
+        let mut a = a.clone();
+        a.trans_type = self.env.catalog.aggregate(a.agg)?.trans_type;
+        Ok(as_state(&a))
     }
 
     /// What one of the two steps costs.
@@ -319,6 +293,28 @@ impl Root<'_> {
         }
         Ok(costs)
     }
+}
+
+/// An aggregate, whose type of state is known, as its state.
+fn as_state(a: &Aggref) -> Expr {
+    // The states of aggregates that are built in are kept in a form of their own.
+    let built_in = functions::aggregate(a.agg).is_some();
+    let mut state = a.clone();
+    state.ty = if built_in || a.trans_type == INTERNAL { BYTEA } else { a.trans_type };
+    state.split = AggSplit::InitialSerial;
+    Expr::Agg(Box::new(state))
+}
+
+/// Makes aggregates combine states. Only once the nodes above have found them as they were.
+pub fn combine_states(e: &mut Expr) {
+    walk::replace(e, &mut |x| {
+        let Expr::Agg(a) = x else { return None };
+        let mut all = (**a).clone();
+        all.args = vec![TargetEntry::new(as_state(a), 1, None, false)];
+        all.filter = None;
+        all.split = AggSplit::FinalDeserial;
+        Some(Expr::Agg(Box::new(all)))
+    });
 }
 
 fn split_as(mut path: Path, split: AggSplit) -> Path {
