@@ -21,6 +21,7 @@ mod scalar;
 pub mod sqljson;
 mod srf;
 pub mod ts;
+pub mod xml;
 
 pub use agg::{AggFactory, GroupedAgg, aggregate};
 pub use call::{Arg, BatchFn, CallInfo, CallState, FnCtx, FnDef, RowFn, Rows};

@@ -201,6 +201,8 @@ fn format_of(s: &SessionSettings) -> Format {
             "escape" => ByteaOutput::Escape,
             _ => ByteaOutput::Hex,
         },
+        xml_document: s.str("xmloption") == "document",
+        xml_base64: s.str("xmlbinary") == "base64",
         timezone: TimeZone::by_name(zone).unwrap_or_else(TimeZone::utc),
     }
 }

@@ -73,6 +73,7 @@ const LISTS: &[&[&[FnDef]]] = &[
     text::FNS,
     ts::FNS,
     unicode::FNS,
+    crate::xml::FNS,
 ];
 
 /// All bodies.

@@ -248,24 +248,29 @@ fn web(cx: &FnCtx, mut lexer: Lexer, text: &str) -> Result<Datum> {
     let mut alternatives: Vec<Option<Piece>> = vec![None];
     let mut rest = text.trim_start();
     while !rest.is_empty() {
+        // OR is an operator between operands, if it is a word and something follows.
+        let is_or = rest.get(..2).is_some_and(|w| w.eq_ignore_ascii_case("or"))
+            && !rest[2..].starts_with(|c: char| c.is_alphanumeric() || c == '-' || c == '_')
+            && !rest[2..].trim().is_empty();
+        if is_or && alternatives.last().is_some_and(Option::is_some) {
+            alternatives.push(None);
+            rest = rest[2..].trim_start();
+            continue;
+        }
         let negated = rest.starts_with('-');
         let body = rest.trim_start_matches('-');
-        let (piece, after, exact) = match body.strip_prefix('"') {
+        let (piece, after, join) = match body.strip_prefix('"') {
             Some(inner) => match inner.split_once('"') {
-                Some((piece, after)) => (piece, after, true),
-                None => (inner, "", false),
+                Some((piece, after)) => (piece, after, NEXT),
+                None => (inner, "", AND),
             },
             None => {
                 let end = body.find(|c: char| c.is_whitespace() || c == '"').unwrap_or(body.len());
-                (&body[..end], &body[end..], false)
+                (&body[..end], &body[end..], AND)
             }
         };
         rest = after.trim_start();
-        if !exact && !negated && piece.eq_ignore_ascii_case("or") && !rest.is_empty() {
-            alternatives.push(None);
-            continue;
-        }
-        let mut q = joined(&mut lexer, piece, (0, false), NEXT)?;
+        let mut q = joined(&mut lexer, piece, (0, false), join)?;
         if negated {
             q = q.not();
         }

@@ -136,6 +136,8 @@ impl Node {
                     !found.contains(&(i - 1))
                 });
                 children.extend(fresh());
+                // What was put in is put in order too.
+                children.iter_mut().for_each(Node::sort);
                 children.sort_by(|a, b| a.compare(b));
             }
         }

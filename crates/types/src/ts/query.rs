@@ -234,11 +234,19 @@ impl<F: FnMut(&str, u8, bool) -> Result<Piece>> Parser<'_, F> {
 
 /// Places where a query matches.
 struct Places {
-    /// Last places of the matches; of those that are not, if `negated`.
-    places: Vec<u16>,
+    /// The matches by their last places, with how far before that they begin; of those that are
+    /// not, if `negated`.
+    places: Vec<(u16, u16)>,
     negated: bool,
     /// A word is there, but the document does not say where.
     unknown: bool,
+}
+
+impl Places {
+    fn has_end(&self, end: u16) -> bool {
+        let at = self.places.partition_point(|p| p.0 < end);
+        self.places.get(at).is_some_and(|p| p.0 == end)
+    }
 }
 
 impl TsQuery {
@@ -308,13 +316,13 @@ impl TsQuery {
     fn places(&self, v: &TsVector) -> Places {
         match self {
             TsQuery::Word { weights, .. } => {
-                let mut places: Vec<u16> = Vec::new();
+                let mut places: Vec<(u16, u16)> = Vec::new();
                 let mut unknown = false;
                 for l in self.lexemes(v) {
                     unknown |= l.positions.is_empty();
                     let fits =
                         l.positions.iter().filter(|p| *weights == 0 || weights >> p.1 & 1 != 0);
-                    places.extend(fits.map(|p| p.0));
+                    places.extend(fits.map(|p| (p.0, 0)));
                 }
                 places.sort_unstable();
                 places.dedup();
@@ -324,12 +332,10 @@ impl TsQuery {
                 let inner = a.places(v);
                 Places { negated: !inner.negated && !inner.unknown, ..inner }
             }
-            TsQuery::And(a, b) => combine(&a.places(v), &b.places(v), 0, false),
-            TsQuery::Or(a, b) => combine(&a.places(v), &b.places(v), 0, true),
+            TsQuery::And(a, b) => combine(&a.places(v), &b.places(v), None, false),
+            TsQuery::Or(a, b) => combine(&a.places(v), &b.places(v), None, true),
             TsQuery::Phrase(distance, a, b) => {
-                // The places of the second operand may be those of a phrase, which starts earlier.
-                let shift = distance.saturating_add(b.width());
-                combine(&a.places(v), &b.places(v), shift, false)
+                combine(&a.places(v), &b.places(v), Some((*distance, b.width())), false)
             }
         }
     }
@@ -349,7 +355,8 @@ impl TsQuery {
         match self {
             TsQuery::Word { .. } => {
                 let places = self.places(v).places;
-                (!places.is_empty()).then(|| vec![(places, 0)])
+                let ends = places.iter().map(|p| p.0).collect();
+                (!places.is_empty()).then(|| vec![(ends, 0)])
             }
             TsQuery::Not(a) => (!a.matches(v)).then(Vec::new),
             TsQuery::And(a, b) => {
@@ -374,7 +381,10 @@ impl TsQuery {
                     _ if found.unknown => None,
                     (true, _) => Some(Vec::new()),
                     (false, true) => None,
-                    (false, false) => Some(vec![(found.places, self.width())]),
+                    (false, false) => {
+                        let ends = found.places.iter().map(|p| p.0).collect();
+                        Some(vec![(ends, self.width())])
+                    }
                 }
             }
         }
@@ -394,8 +404,9 @@ fn either(a: &(Vec<u16>, u16), b: &(Vec<u16>, u16)) -> (Vec<u16>, u16) {
     (all, width)
 }
 
-/// Places of both, or of either; those of `a` are moved on by `shift` first.
-fn combine(a: &Places, b: &Places, shift: u16, either: bool) -> Places {
+/// Places of both, or of either; or of one so far after the other, which also has the usual width
+/// of the second.
+fn combine(a: &Places, b: &Places, phrase: Option<(u16, u16)>, either: bool) -> Places {
     let nothing = |p: &Places| !p.unknown && !p.negated && p.places.is_empty();
     let unknown = match either {
         true => a.unknown || b.unknown,
@@ -404,20 +415,35 @@ fn combine(a: &Places, b: &Places, shift: u16, either: bool) -> Places {
     if unknown {
         return Places { places: Vec::new(), negated: false, unknown };
     }
-    let moved: Vec<u16> = a.places.iter().map(|p| p.saturating_add(shift)).collect();
-    let inside = |list: &[u16], p: &u16| list.binary_search(p).is_ok();
+    let (distance, width) = phrase.unwrap_or_default();
+    let shift = distance.saturating_add(width);
     let negated = match either {
         true => a.negated || b.negated,
         false => a.negated && b.negated,
     };
-    let mut places: Vec<u16> = moved.iter().chain(&b.places).copied().collect();
+    let mut places: Vec<(u16, u16)> = Vec::new();
+    let moved = |p: &(u16, u16)| (p.0.saturating_add(shift), p.1.saturating_add(shift));
+    if phrase.is_some() && !a.negated && !b.negated {
+        for (end, own) in &b.places {
+            let Some(before) = end.checked_sub(own.saturating_add(distance)) else { continue };
+            let found = a.places.iter().filter(|p| p.0 == before);
+            places.extend(found.map(|p| (*end, p.1.saturating_add(*own).saturating_add(distance))));
+        }
+    } else {
+        let a_moved = Places {
+            places: a.places.iter().map(moved).collect(),
+            negated: a.negated,
+            unknown: false,
+        };
+        let holds = |end: u16| {
+            let (x, y) = (a_moved.has_end(end) != a.negated, b.has_end(end) != b.negated);
+            if either { x || y } else { x && y }
+        };
+        places.extend(a_moved.places.iter().chain(&b.places));
+        places.retain(|p| holds(p.0) != negated);
+    }
     places.sort_unstable();
     places.dedup();
-    let holds = |p: &u16| {
-        let (x, y) = (inside(&moved, p) != a.negated, inside(&b.places, p) != b.negated);
-        if either { x || y } else { x && y }
-    };
-    places.retain(|p| holds(p) != negated);
     Places { places, negated, unknown: false }
 }
 

@@ -152,9 +152,8 @@ pub fn parse_vector(text: &str) -> Result<TsVector> {
     let mut rest = text.trim_start();
     let mut lexemes = Vec::new();
     while !rest.is_empty() {
-        let quoted = rest.starts_with('\'');
         let word = word(&mut rest, |c| c == ':').ok_or_else(syntax)?;
-        if word.is_empty() && !quoted {
+        if word.is_empty() {
             return Err(syntax());
         }
         if word.len() > 2046 {

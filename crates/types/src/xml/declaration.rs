@@ -49,22 +49,21 @@ pub fn parse_declaration(text: &str) -> Result<Declaration, &'static str> {
         }
         None => return Err("Malformed declaration: missing version."),
     }
-    let before = rest;
+    let mut blank = spaced(rest);
     rest = skip(rest);
     if rest.starts_with("encoding") {
-        if !spaced(before) {
+        if !blank {
             return Err("Blank needed here.");
         }
         let Some((encoding, after)) = attribute(rest, "encoding") else {
             return Err("Missing encoding in text declaration.");
         };
         out.encoding = Some(encoding.to_string());
-        rest = after;
+        blank = spaced(after);
+        rest = skip(after);
     }
-    let before = rest;
-    rest = skip(rest);
     if rest.starts_with("standalone") {
-        if !spaced(before) {
+        if !blank {
             return Err("Blank needed here.");
         }
         out.standalone = match attribute(rest, "standalone") {

@@ -12,6 +12,9 @@ impl Parser<'_> {
         if self.name().is_none() {
             self.error("xmlParseDocTypeDecl : no DOCTYPE name !");
         }
+        self.skip_space();
+        // What an external subset may define is not known, and so no error if it is not.
+        self.open_entities = self.rest().starts_with("SYSTEM") || self.rest().starts_with("PUBLIC");
         let mut inside = false;
         loop {
             let Some(c) = self.peek() else {

@@ -7,6 +7,7 @@ mod declaration;
 mod dtd;
 mod parse;
 mod start_tag;
+pub mod value;
 mod write;
 pub mod xpath;
 

@@ -44,6 +44,8 @@ pub(super) struct Parser<'a> {
     pub tree: Tree,
     pub errors: Vec<XmlError>,
     pub entities: HashMap<String, String>,
+    /// Entities that are not known are no error.
+    pub open_entities: bool,
     /// Nothing more is read.
     pub halted: bool,
     /// A document is read: it ends with its element.
@@ -62,6 +64,7 @@ impl<'a> Parser<'a> {
             tree: Tree::new(),
             errors: Vec::new(),
             entities: HashMap::new(),
+            open_entities: false,
             halted: false,
             whole: false,
             expanded: 0,
@@ -294,7 +297,9 @@ impl<'a> Parser<'a> {
                 if let Some(text) = self.entities.get(&name) {
                     return Some((text.clone(), true));
                 }
-                self.error(&format!("Entity '{name}' not defined"));
+                if !self.open_entities {
+                    self.error(&format!("Entity '{name}' not defined"));
+                }
                 return None;
             }
         };

@@ -200,12 +200,12 @@ pub fn indented(mut tree: Tree, document: bool) -> String {
     without_blanks(&mut tree, 0);
     let mut out = String::new();
     let children = &tree.node(0).children;
-    let mixed = children.iter().any(|c| tree.node(*c).kind == NodeKind::Text);
     for (i, child) in children.iter().enumerate() {
-        if i > 0 && (document || !mixed) {
+        let kind = tree.node(*child).kind;
+        if i > 0 && (document || !matches!(kind, NodeKind::Text | NodeKind::CData)) {
             out.push('\n');
         }
-        let element = tree.node(*child).kind == NodeKind::Element;
+        let element = kind == NodeKind::Element;
         write(&tree, *child, &[], element.then_some(0), &mut out);
     }
     out

@@ -57,6 +57,12 @@ pub(super) fn to_number(text: &str) -> f64 {
     text.parse().unwrap_or(f64::NAN)
 }
 
+/// The text of a node, or the URI of a namespace.
+pub fn node_text(tree: &Tree, node: NodeRef) -> String {
+    let none = HashMap::new();
+    Context::new(tree, node, &none).text_of(node)
+}
+
 impl<'a> Context<'a> {
     pub fn new(
         tree: &'a Tree,
@@ -113,7 +119,7 @@ impl<'a> Context<'a> {
         Ok(match expr {
             Expr::Number(n) => Value::Number(*n),
             Expr::Literal(s) => Value::Text(s.clone()),
-            Expr::Variable(_) => return Err(XPathError::Eval("Undefined variable".into())),
+            Expr::Variable => return Err(XPathError::Eval("Undefined variable".into())),
             Expr::Call(name, args) => self.call(name, args)?,
             Expr::Negate(e) => Value::Number(-self.number(&self.eval(e)?)),
             Expr::Binary(op, a, b) => self.binary(*op, a, b)?,

@@ -9,7 +9,7 @@ pub(super) enum Token {
     Literal(String),
     /// A name, maybe with a prefix; `prefix:*` too.
     Name(String),
-    Variable(String),
+    Variable,
     /// An operator or a mark.
     Mark(&'static str),
 }
@@ -70,7 +70,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, XPathError> {
             if rest[end..].starts_with(':') {
                 end += 1 + ncname(&rest[end + 1..]);
             }
-            out.push(Token::Variable(rest[1..end].to_string()));
+            out.push(Token::Variable);
             rest = &rest[end..];
         } else if ncname(rest) > 0 {
             let mut end = ncname(rest);

@@ -5,7 +5,7 @@ mod function;
 mod lex;
 mod parse;
 
-pub use eval::{NodeRef, Value};
+pub use eval::{NodeRef, Value, node_text};
 
 use super::Tree;
 use std::collections::HashMap;

@@ -64,7 +64,7 @@ pub(super) enum Op {
 pub(super) enum Expr {
     Number(f64),
     Literal(String),
-    Variable(String),
+    Variable,
     Call(String, Vec<Expr>),
     Negate(Box<Expr>),
     Binary(Op, Box<Expr>, Box<Expr>),
@@ -186,7 +186,7 @@ impl Parser {
             None => return Err(INVALID),
             Some(Token::Number(n)) => Some(Expr::Number(*n)),
             Some(Token::Literal(s)) => Some(Expr::Literal(s.clone())),
-            Some(Token::Variable(v)) => Some(Expr::Variable(v.clone())),
+            Some(Token::Variable) => Some(Expr::Variable),
             Some(Token::Mark("(")) => {
                 self.at += 1;
                 let inner = self.level(0)?;
