@@ -149,10 +149,16 @@ impl Ddl<'_> {
         if rel.relfile.number == 0 {
             return Ok(());
         }
+        self.new_file_in(rel, rel.tablespace, rel.relfile.tablespace)
+    }
+
+    /// A new, empty file in a tablespace; `named` is 0 if it is the database's.
+    pub fn new_file_in(&self, rel: &RelationDesc, named: Oid, tablespace: Oid) -> Result<()> {
         let old = rel.relfile;
-        let file = self.storage.new_file(old.tablespace, rel.persistence)?;
+        let file = self.storage.new_file(tablespace, rel.persistence)?;
         let mut class = self.class_row(rel.oid)?;
         class
+            .set_oid("reltablespace", named)?
             .set_oid("relfilenode", Oid(file.number))?
             .set_i32("relpages", 0)?
             .set_f32("reltuples", -1.0)?

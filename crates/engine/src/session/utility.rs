@@ -60,6 +60,7 @@ fn kind_word(kind: ObjectKind) -> &'static str {
         ObjectKind::OpFamily => "OPERATOR FAMILY",
         ObjectKind::Publication => "PUBLICATION",
         ObjectKind::Statistics => "STATISTICS",
+        ObjectKind::Tablespace => "TABLESPACE",
         ObjectKind::Transform => "TRANSFORM",
         ObjectKind::TsConfiguration => "TEXT SEARCH CONFIGURATION",
         ObjectKind::TsDictionary => "TEXT SEARCH DICTIONARY",

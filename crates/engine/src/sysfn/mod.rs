@@ -108,6 +108,8 @@ pub trait SysSession {
     fn prepared_transactions(&self) -> Vec<(u64, String, i64, u32, u32)>;
     /// Prepared statements.
     fn prepared(&self) -> Vec<PreparedInfo>;
+    /// Where a tablespace's files are.
+    fn tablespace_location(&self, oid: Oid) -> Result<String>;
     /// An object as messages name it; none if it is not there.
     fn describe_object(&self, object: catalog::depend::ObjectAddress) -> Result<Option<String>>;
     /// The session's temporary schema.

@@ -70,7 +70,7 @@ impl Alter<'_, '_> {
                 if space == rel.tablespace {
                     return Ok(());
                 }
-                Err(Error::unsupported("moving a relation to another tablespace"))
+                self.move_to_tablespace(rel, space)
             }
             AlterTableKind::NotOf => {
                 if !rel.of_type.is_valid() {
@@ -317,6 +317,42 @@ impl Alter<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    fn move_to_tablespace(&self, rel: &Arc<RelationDesc>, named: Oid) -> Result<()> {
+        let ddl = self.ddl;
+        let space = match named.is_valid() {
+            true => named,
+            false => ddl.view.database(ddl.view.context().database)?.tablespace,
+        };
+        if !rel.kind.has_storage() {
+            let mut class = ddl.class_row(rel.oid)?;
+            class.set_oid("reltablespace", named)?;
+            ddl.rows.update(class)?;
+            return Ok(());
+        }
+        if let Some(index) = &rel.index {
+            ddl.new_file_in(rel, named, space)?;
+            let table = ddl.view.relation(index.table)?;
+            return match table.indexes.iter().find(|i| i.oid == rel.oid) {
+                Some(index) => ddl.storage.build_index(&table, index),
+                None => Ok(()),
+            };
+        }
+        ddl.storage.open(rel)?;
+        ddl.new_file_in(rel, named, space)?;
+        if rel.toast.is_valid() {
+            let toast = ddl.view.relation(rel.toast)?;
+            ddl.new_file_in(&toast, named, space)?;
+            for index in &toast.indexes {
+                ddl.new_file_in(&*ddl.view.relation(index.oid)?, named, space)?;
+            }
+            ddl.new_index_files(toast.oid)?;
+        }
+        let new = ddl.view.relation(rel.oid)?;
+        ddl.storage.rewrite(rel, &new, &[])?;
+        // Indexes stay where they are, but their entries lead elsewhere.
+        ddl.new_index_files(rel.oid)
     }
 
     fn set_persistence(&self, rel: &Arc<RelationDesc>, persistence: Persistence) -> Result<()> {
