@@ -32,6 +32,7 @@ pub mod sink;
 mod sql_function;
 mod stats;
 pub mod sysfn;
+mod trigger;
 
 pub use activity::SslInfo;
 pub use auth_files::{AuthFiles, HbaRule, IdentMapping};

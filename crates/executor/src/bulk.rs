@@ -187,8 +187,8 @@ impl BulkInsert {
         let rel = &self.target.rel;
         match (self.target.hooked, before) {
             (false, _) => Ok(()),
-            (true, true) => cx.hooks.before_statement(rel, CmdType::Insert),
-            (true, false) => cx.hooks.after_statement(rel, CmdType::Insert),
+            (true, true) => cx.hooks.before_statement(rel, CmdType::Insert, &[]),
+            (true, false) => cx.hooks.after_statement(rel, CmdType::Insert, &[]),
         }
     }
 

@@ -24,14 +24,24 @@ pub struct RowChange<'a> {
 /// Called around changes of rows of tables that have triggers or foreign keys.
 pub trait Hooks {
     /// Before the first row of a statement (also if there is none).
-    fn before_statement(&self, rel: &RelationDesc, command: CmdType) -> Result<()> {
-        let _ = (rel, command);
+    fn before_statement(
+        &self,
+        rel: &RelationDesc,
+        command: CmdType,
+        assigned: &[i16],
+    ) -> Result<()> {
+        let _ = (rel, command, assigned);
         Ok(())
     }
 
     /// After the last row of a statement.
-    fn after_statement(&self, rel: &RelationDesc, command: CmdType) -> Result<()> {
-        let _ = (rel, command);
+    fn after_statement(
+        &self,
+        rel: &RelationDesc,
+        command: CmdType,
+        assigned: &[i16],
+    ) -> Result<()> {
+        let _ = (rel, command, assigned);
         Ok(())
     }
 

@@ -55,11 +55,20 @@ impl Ddl<'_> {
             }
         }
         self.add_referencing(&mut tables, stmt.cascade)?;
+        let event = crate::ddl::trigger::bits::TRUNCATE;
+        for table in &tables {
+            let rel = self.view.relation(*table)?;
+            crate::trigger::statement(self.env.core, &rel, event, true, &[])?;
+        }
         for table in &tables {
             self.new_files(&*self.view.relation(*table)?)?;
             if stmt.restart_identity {
                 self.restart_sequences(*table)?;
             }
+        }
+        for table in &tables {
+            let rel = self.view.relation(*table)?;
+            crate::trigger::statement(self.env.core, &rel, event, false, &[])?;
         }
         Ok(())
     }

@@ -86,6 +86,17 @@ impl Ddl<'_> {
             }
             self.storage.lock(a.object, LockMode::AccessExclusive)?;
             self.check_unused(&rel, "DROP TABLE")?;
+        } else if a.class == oids::PG_TRIGGER {
+            let above = self.row_by_oid(indexes::PG_TRIGGER_OID, a.object)?.oid("tgparentid")?;
+            if above.is_valid() {
+                let what = self.describe(a)?;
+                let of = self.describe(ObjectAddress::new(oids::PG_TRIGGER, above))?;
+                return Err(err!(
+                    DEPENDENT_OBJECTS_STILL_EXIST,
+                    "cannot drop {what} because {of} requires it"
+                )
+                .hint(format!("You can drop {of} instead.")));
+            }
         } else if a.object < Oid(12000) || a.object < Oid::FIRST_NORMAL && a.object.0 != 2200 {
             let what = self.describe(a)?;
             bail!(

@@ -38,6 +38,7 @@ pub mod shared_depend;
 mod statistics;
 pub mod table;
 pub mod text_search;
+pub mod trigger;
 pub mod type_name;
 
 pub mod view;

@@ -182,7 +182,8 @@ impl Ddl<'_> {
                 method.name
             )));
         }
-        self.check_new_class(&method, namespace, name, input, stmt.default)?;
+        let default = stmt.default.then_some(&stmt.type_name);
+        self.check_new_class(&method, namespace, name, input, default)?;
         let oid = self.rows.new_oid(oids::PG_OPCLASS)?;
         let mut row = SysRow::new(oids::PG_OPCLASS)?;
         row.set_oid("oid", oid)?
@@ -228,7 +229,7 @@ impl Ddl<'_> {
         namespace: Oid,
         name: &str,
         input: Oid,
-        default: bool,
+        default: Option<&TypeName>,
     ) -> Result<()> {
         let all = self.view.source().opclasses_of(method.oid)?;
         if all.iter().any(|c| c.namespace == namespace && *c.name == *name) {
@@ -238,14 +239,12 @@ impl Ddl<'_> {
                 method.name
             );
         }
-        let Some(other) = all.iter().find(|c| default && c.is_default && c.input_type == input)
-        else {
-            return Ok(());
-        };
+        let other = all.iter().find(|c| c.is_default && c.input_type == input);
+        let (Some(written), Some(other)) = (default, other) else { return Ok(()) };
         Err(err!(
             DUPLICATE_OBJECT,
             "could not make operator class \"{name}\" be default for type {}",
-            self.format_type(input, -1)
+            written.names.join(".")
         )
         .detail(format!("Operator class \"{}\" already is the default.", other.name)))
     }

@@ -282,7 +282,7 @@ impl Ddl<'_> {
             return Err(Error::internal("an operator without operands"));
         };
         if right.is_none() {
-            bail!(FEATURE_NOT_SUPPORTED, "postfix operators are not supported");
+            bail!(SYNTAX_ERROR, "postfix operators are not supported");
         }
         let operand = |t: &Option<TypeName>| -> Result<Oid> {
             t.as_ref().map_or(Ok(Oid::INVALID), |t| {

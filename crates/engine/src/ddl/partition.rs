@@ -482,6 +482,7 @@ impl Ddl<'_> {
         for index in &parent.indexes {
             self.inherit_index(child, &parent, index, true)?;
         }
+        self.inherit_triggers(child, &parent)?;
         self.inherit_foreign_keys(child, &parent)
     }
 
@@ -793,6 +794,7 @@ impl Ddl<'_> {
         for index in &child.indexes {
             self.unlink_index(index.oid)?;
         }
+        self.drop_inherited_triggers(&child)?;
         self.detach_foreign_keys(&child)?;
         let own = |c: &&catalog::ConstraintDesc| c.parent.is_valid() && c.kind != b'f';
         for c in child.constraints.iter().filter(own) {

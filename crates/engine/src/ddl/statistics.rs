@@ -302,7 +302,7 @@ fn statistics_kinds(stmt: &CreateStatisticsStmt, elements: &Elements) -> Result<
     let single = elements.columns.is_empty() && elements.exprs.len() == 1;
     if single && !stmt.kinds.is_empty() {
         bail!(
-            SYNTAX_ERROR,
+            FEATURE_NOT_SUPPORTED,
             "when building statistics on a single expression, statistics kinds may not be specified"
         );
     }

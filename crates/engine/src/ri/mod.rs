@@ -10,9 +10,11 @@ mod error;
 mod modes;
 mod query;
 
+use crate::ddl::trigger::bits;
 use crate::session::SessionCore;
+use crate::trigger;
 use base::{Error, Oid, Result, Tid, err};
-use catalog::{ConstraintDesc, RelationDesc};
+use catalog::{ConstraintDesc, RelationDesc, TriggerDesc};
 use executor::{CompiledStmt, Hooks, RowChange};
 use ir::CmdType;
 use os::sync::Mutex;
@@ -32,6 +34,8 @@ pub(crate) enum Kind {
     Updated,
     /// A row's key was perhaps not unique: `constraint` is that of its index.
     Unique,
+    /// A user's trigger and its event.
+    Trigger(Oid, i16),
 }
 
 /// One thing to look at.
@@ -138,9 +142,13 @@ impl ForeignKeys {
     }
 
     fn push(&self, c: &ConstraintDesc, event: Event) {
+        self.push_by(c.deferrable, c.oid, c.deferred, event);
+    }
+
+    fn push_by(&self, deferrable: bool, constraint: Oid, deferred: bool, event: Event) {
         let mut s = self.state.lock();
-        let deferred = c.deferrable
-            && s.modes.single.get(&c.oid).copied().or(s.modes.all).unwrap_or(c.deferred);
+        let mode = s.modes.single.get(&constraint).copied().or(s.modes.all);
+        let deferred = deferrable && mode.unwrap_or(deferred);
         if deferred { s.later.push(event) } else { s.now.push(event) }
     }
 
@@ -195,6 +203,30 @@ impl RiHooks {
             };
             self.core.foreign_keys.push(c, event);
         }
+    }
+
+    /// An AFTER trigger fires at the end of the statement, or before the commit.
+    fn queue_trigger(
+        &self,
+        rel: &RelationDesc,
+        t: &TriggerDesc,
+        event: i16,
+        tid: Option<Tid>,
+        (old, new): (Vec<Datum>, Vec<Datum>),
+    ) -> Result<()> {
+        let made = Event {
+            kind: Kind::Trigger(t.oid, event),
+            constraint: t.constraint,
+            on: rel.oid,
+            table: rel.oid,
+            tid: tid.unwrap_or(Tid::INVALID),
+            old,
+            new,
+            sub: self.core.txn()?.current_sub(),
+        };
+        let deferrable = t.deferrable && t.constraint.is_valid();
+        self.core.foreign_keys.push_by(deferrable, t.constraint, t.initially_deferred, made);
+        Ok(())
     }
 
     /// A row moves within the tree of `root`: what refers to a table between it and the row's
@@ -279,11 +311,31 @@ fn key_of(row: &[Datum], columns: &[i16]) -> Vec<Datum> {
 }
 
 impl Hooks for RiHooks {
-    fn before_statement(&self, rel: &RelationDesc, _: CmdType) -> Result<()> {
-        match rel.triggers.iter().any(|t| !t.is_internal && t.enabled != b'D') {
-            true => Err(Error::unsupported("a table with triggers")),
-            false => Ok(()),
+    fn before_statement(
+        &self,
+        rel: &RelationDesc,
+        command: CmdType,
+        assigned: &[i16],
+    ) -> Result<()> {
+        let event = trigger::event_of(command);
+        trigger::statement(&self.core, rel, event, true, assigned)
+    }
+
+    fn after_statement(
+        &self,
+        rel: &RelationDesc,
+        command: CmdType,
+        assigned: &[i16],
+    ) -> Result<()> {
+        let event = trigger::event_of(command);
+        for t in trigger::matching(&self.core, rel, event, 0, assigned) {
+            self.queue_trigger(rel, t, event, None, (Vec::new(), Vec::new()))?;
         }
+        Ok(())
+    }
+
+    fn before_row(&self, change: &RowChange<'_>) -> Result<Option<Vec<Datum>>> {
+        trigger::before_row(&self.core, change)
     }
 
     fn readable_columns(&self, rel: &RelationDesc) -> Option<Vec<i16>> {
@@ -318,6 +370,21 @@ impl Hooks for RiHooks {
         let sub = self.core.txn()?.current_sub();
         self.referencing(change, sub);
         self.referenced(change, sub);
+        let event = trigger::event_of(change.command);
+        let rel = change.rel;
+        for t in trigger::matching(&self.core, rel, event, bits::ROW, change.assigned) {
+            let old = change.old.map(|(_, v)| v);
+            let new = change.new.map(|(_, v)| v);
+            let f = trigger::Firing { rel, trigger: t, event, old, new };
+            if trigger::wanted(&self.core, &f)? {
+                let rows = (
+                    old.map(<[Datum]>::to_vec).unwrap_or_default(),
+                    new.map(<[Datum]>::to_vec).unwrap_or_default(),
+                );
+                let tid = change.new.and_then(|(tid, _)| tid);
+                self.queue_trigger(rel, t, event, tid, rows)?;
+            }
+        }
         Ok(())
     }
 }

@@ -169,12 +169,15 @@ impl Session {
 
     fn enforce(&self, event: &Event) -> Result<()> {
         let view = self.core.view()?;
+        if let Kind::Trigger(oid, bit) = event.kind {
+            return self.fire_trigger(&view, event, oid, bit);
+        }
         if event.kind == Kind::Unique {
             return self.recheck_unique(&view, event);
         }
         let Some(key) = Key::find(&view, event)? else { return Ok(()) };
         match event.kind {
-            Kind::Unique => Ok(()),
+            Kind::Unique | Kind::Trigger(..) => Ok(()),
             Kind::Check => self.check_reference(&key, event),
             Kind::Deleted => match key.foreign.on_delete {
                 b'c' => self.step(&key, Step::Delete, &event.old).map(drop),
@@ -192,6 +195,24 @@ impl Session {
                 action => self.refuse(&key, event, action == b'r'),
             },
         }
+    }
+
+    /// Calls the function of an AFTER trigger.
+    fn fire_trigger(&self, view: &CatalogView, event: &Event, oid: Oid, bit: i16) -> Result<()> {
+        let Some(rel) = view.find_relation(event.table)? else { return Ok(()) };
+        let Some(t) = rel.triggers.iter().find(|t| t.oid == oid) else { return Ok(()) };
+        self.core.txn()?.increment_command()?;
+        let some = |row: &'_ Vec<Datum>| (!row.is_empty()).then(|| row.clone());
+        let (old, new) = (some(&event.old), some(&event.new));
+        let f = crate::trigger::Firing {
+            rel: &rel,
+            trigger: t,
+            event: bit,
+            old: old.as_deref(),
+            new: new.as_deref(),
+        };
+        crate::trigger::call(&self.core, &f)?;
+        self.core.txn()?.increment_command().map(drop)
     }
 
     fn recheck_unique(&self, view: &CatalogView, event: &Event) -> Result<()> {

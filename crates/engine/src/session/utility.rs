@@ -420,6 +420,10 @@ fn row_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
             ddl.alter_opfamily(a)?;
             "ALTER OPERATOR FAMILY"
         }
+        Stmt::CreateTrigger(c) => {
+            ddl.create_trigger(c)?;
+            "CREATE TRIGGER"
+        }
         Stmt::CreateStatistics(c) => {
             ddl.create_statistics(c)?;
             "CREATE STATISTICS"

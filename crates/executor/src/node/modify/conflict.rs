@@ -45,6 +45,16 @@ pub(super) struct OfLeaf {
 }
 
 impl ConflictProg {
+    /// DO UPDATE.
+    pub fn updates(&self) -> bool {
+        self.action == ir::ConflictAction::Update
+    }
+
+    /// The columns that DO UPDATE assigns to.
+    pub fn set_numbers(&self) -> &[i16] {
+        &self.set_numbers
+    }
+
     pub fn compile(
         c: &mut PlanCompiler,
         o: &PlanOnConflict,
