@@ -85,11 +85,8 @@ impl Analyzer<'_> {
                 Err(err!(SYNTAX_ERROR, "DEFAULT is not allowed in this context").at(at))
             }
             ExprKind::MergeAction => self.merge_action_call(at),
-            ExprKind::IsDocument { .. } | ExprKind::Xml(_) => {
-                Err(err!(FEATURE_NOT_SUPPORTED, "unsupported XML feature").detail(
-                    "This functionality requires the server to be built with libxml support.",
-                ))
-            }
+            ExprKind::IsDocument { expr: arg, negated } => self.is_document(arg, *negated, at),
+            ExprKind::Xml(xml) => self.xml_expr(xml, at),
             ExprKind::IsJson { expr: arg, kind, unique_keys, negated } => {
                 self.is_json(arg, *kind, *unique_keys, *negated, at)
             }

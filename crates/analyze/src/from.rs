@@ -55,7 +55,10 @@ impl Analyzer<'_> {
                 Ok((FromItem::Table(item.rtindex), vec![item]))
             }
             ast::FromItem::Join(join) => self.join(join),
-            ast::FromItem::XmlTable(_) => Err(Error::unsupported("XMLTABLE")),
+            ast::FromItem::XmlTable(table) => {
+                let item = self.from_xml_table(table)?;
+                Ok((FromItem::Table(item.rtindex), vec![item]))
+            }
             ast::FromItem::JsonTable(table) => {
                 let item = self.from_json_table(table)?;
                 Ok((FromItem::Table(item.rtindex), vec![item]))

@@ -45,6 +45,7 @@ mod typename;
 mod updatable;
 mod update;
 mod window;
+mod xml;
 
 pub use coerce::CoercionContext;
 pub use ddl::{

@@ -649,6 +649,35 @@ SELECT current_database()::information_schema.sql_identifier AS sequence_catalog
   (CASE WHEN s.seqcycle THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS cycle_option
 FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid
   JOIN pg_namespace n ON n.oid = c.relnamespace;
+-- information_schema.triggers
+SELECT current_database()::information_schema.sql_identifier AS trigger_catalog,
+  n.nspname::information_schema.sql_identifier AS trigger_schema,
+  t.tgname::information_schema.sql_identifier AS trigger_name,
+  e.name::information_schema.character_data AS event_manipulation,
+  current_database()::information_schema.sql_identifier AS event_object_catalog,
+  n.nspname::information_schema.sql_identifier AS event_object_schema,
+  c.relname::information_schema.sql_identifier AS event_object_table,
+  rank() OVER (PARTITION BY n.nspname, c.relname, e.bit, t.tgtype & 1, t.tgtype & 66
+    ORDER BY t.tgname)::information_schema.cardinal_number AS action_order,
+  (CASE WHEN pg_has_role(c.relowner, 'USAGE')
+    THEN (regexp_match(pg_get_triggerdef(t.oid), E'.{35,} WHEN \\((.+)\\) EXECUTE FUNCTION'))[1]
+    END)::information_schema.character_data AS action_condition,
+  substring(pg_get_triggerdef(t.oid) FROM position('EXECUTE FUNCTION' IN
+    substring(pg_get_triggerdef(t.oid) FROM 48)) + 47)::information_schema.character_data AS action_statement,
+  (CASE t.tgtype & 1 WHEN 1 THEN 'ROW' ELSE 'STATEMENT' END)::information_schema.character_data AS action_orientation,
+  (CASE t.tgtype & 66 WHEN 2 THEN 'BEFORE' WHEN 64 THEN 'INSTEAD OF' ELSE 'AFTER' END)::information_schema.character_data AS action_timing,
+  t.tgoldtable::information_schema.sql_identifier AS action_reference_old_table,
+  t.tgnewtable::information_schema.sql_identifier AS action_reference_new_table,
+  NULL::information_schema.sql_identifier AS action_reference_old_row,
+  NULL::information_schema.sql_identifier AS action_reference_new_row,
+  NULL::information_schema.time_stamp AS created
+FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+  JOIN pg_namespace n ON n.oid = c.relnamespace
+  JOIN (VALUES (4, 'INSERT'), (8, 'DELETE'), (16, 'UPDATE')) e (bit, name) ON t.tgtype & e.bit <> 0
+WHERE NOT t.tgisinternal AND NOT pg_is_other_temp_schema(n.oid)
+  AND (pg_has_role(c.relowner, 'USAGE')
+    OR has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+    OR has_any_column_privilege(c.oid, 'INSERT, UPDATE, REFERENCES'));
 -- information_schema.table_constraints
 SELECT current_database()::information_schema.sql_identifier AS constraint_catalog,
   cn.nspname::information_schema.sql_identifier AS constraint_schema,

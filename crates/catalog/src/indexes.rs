@@ -21,6 +21,7 @@ indexes! {
     PG_CONSTRAINT_NAME = 2664, "conname, connamespace";
     PG_CONSTRAINT_TYPID = 2666, "contypid";
     PG_CONSTRAINT_OID = 2667, "oid";
+    PG_CONSTRAINT_PARENT = 2579, "conparentid";
     PG_TRIGGER_CONSTRAINT = 2699, "tgconstraint";
     PG_TRIGGER_RELID = 2701, "tgrelid, tgname";
     PG_TRIGGER_OID = 2702, "oid";

@@ -17,6 +17,7 @@ mod cached;
 mod change;
 pub mod depend;
 pub mod desc;
+pub mod generic;
 mod heap_store;
 pub mod indexes;
 mod load_object;

@@ -158,6 +158,51 @@ impl Partitioning {
         }
     }
 
+    /// The partitions by their bounds, the default one last.
+    pub fn in_order(&self) -> Result<Vec<Oid>> {
+        let mut parts: Vec<&(Oid, BoundKind)> = self.parts.iter().collect();
+        let mut failed = None;
+        parts.sort_by(|a, b| {
+            self.compare_kinds(&a.1, &b.1).unwrap_or_else(|e| {
+                failed = Some(e);
+                Ordering::Equal
+            })
+        });
+        if let Some(e) = failed {
+            return Err(e);
+        }
+        let mut all: Vec<Oid> = parts.into_iter().map(|p| p.0).collect();
+        all.extend(self.default);
+        Ok(all)
+    }
+
+    fn compare_kinds(&self, a: &BoundKind, b: &BoundKind) -> Result<Ordering> {
+        Ok(match (a, b) {
+            (BoundKind::Range(a, _), BoundKind::Range(b, _)) => self.compare_bounds(a, b)?,
+            (BoundKind::Hash(m, r), BoundKind::Hash(n, s)) => (m, r).cmp(&(n, s)),
+            (BoundKind::List(a), BoundKind::List(b)) => match (self.least(a)?, self.least(b)?) {
+                (Some(a), Some(b)) => self.compare(0, a, b)?,
+                // The one for NULL alone comes last.
+                (a, b) => b.is_some().cmp(&a.is_some()),
+            },
+            _ => Ordering::Equal,
+        })
+    }
+
+    fn least<'v>(&self, values: &'v [Datum]) -> Result<Option<&'v Datum>> {
+        let mut least: Option<&Datum> = None;
+        for v in values.iter().filter(|v| !v.is_null()) {
+            let less = match least {
+                Some(l) => self.compare(0, v, l)? == Ordering::Less,
+                None => true,
+            };
+            if less {
+                least = Some(v);
+            }
+        }
+        Ok(least)
+    }
+
     /// Compares two values of one key column, neither of them NULL.
     pub fn compare(&self, column: usize, a: &Datum, b: &Datum) -> Result<Ordering> {
         self.keys[column].cmp.compare(a, b)

@@ -56,6 +56,8 @@ pub struct SessionInfo {
     pub database: Oid,
     /// Its user.
     pub user: Oid,
+    /// For a parallel worker: the session that it works for.
+    pub leader: Option<i32>,
     /// A process of the server.
     pub background: bool,
     /// `application_name`

@@ -41,7 +41,8 @@ pub fn check_existing(session: &Session, table: &RelationDesc, fk: &ConstraintDe
             !matches!(attr.type_oid, oid::NUMERIC | oid::BPCHAR)
         })
     };
-    if !exact(table, &fk.columns) || !exact(&target, &foreign.columns) {
+    let whole = target.kind == catalog::RelKind::Table;
+    if !whole || !exact(table, &fk.columns) || !exact(&target, &foreign.columns) {
         return match session.first_orphan(table, fk, foreign)? {
             None => Ok(()),
             Some(values) => Err(violation(session, table, &target, fk, &values)?),
@@ -114,11 +115,14 @@ fn violation(
         table.name,
         fk.name
     )
-    .detail(format!(
-        "Key ({})=({}) is not present in table \"{}\".",
-        names.join(", "),
-        shown.join(", "),
-        target.name
-    ))
+    .detail(match values.iter().any(Datum::is_null) {
+        true => "MATCH FULL does not allow mixing of null and nonnull key values.".to_string(),
+        false => format!(
+            "Key ({})=({}) is not present in table \"{}\".",
+            names.join(", "),
+            shown.join(", "),
+            target.name
+        ),
+    })
     .constraint(fk.name.to_string()))
 }

@@ -18,6 +18,7 @@ mod database;
 pub mod ddl;
 mod describe;
 mod functions;
+mod inner_query;
 pub mod log;
 pub mod notify;
 mod notify_fn;
@@ -31,6 +32,7 @@ pub mod sink;
 mod sql_function;
 mod stats;
 pub mod sysfn;
+mod trigger;
 
 pub use activity::SslInfo;
 pub use auth_files::{AuthFiles, HbaRule, IdentMapping};

@@ -254,7 +254,7 @@ fn run_inside(
         }
         let snapshot = Arc::new(core.txn()?.snapshot());
         let mut run = Execution::new(stmt.clone(), params.clone(), snapshot);
-        let parts = RunParts::of(core)?;
+        let mut parts = RunParts::of(core)?;
         let wanted = prepared.last == Some(n);
         let keep: Vec<usize> = {
             let target = &stmt.plan().plan.target;
@@ -262,6 +262,9 @@ fn run_inside(
         };
         // Only as many rows as are asked for, unless the statement has effects.
         let one = wanted && !set && stmt.plan().command == CmdType::Select;
+        if one {
+            parts = parts.alone();
+        }
         loop {
             let want = usize::from(one);
             let batch = run.next_batch(parts.cx(env), want).map_err(|e| context(e, Some(n)))?;
@@ -309,7 +312,74 @@ fn prepare(
 ) -> Result<Prepared> {
     let core = env.core;
     let cx = crate::analysis::env(env);
-    let mut queries: Vec<Query> = match &p.sql_body {
+    let mut queries = analysed(env, p, call)?;
+    let (last, shape) = fit_result(env, p, call, &mut queries)?;
+    let mut stmts = Vec::new();
+    let mut result = None;
+    for (n, query) in queries.into_iter().enumerate() {
+        for query in analyze::rewrite(&cx, query)? {
+            core.lock_relations(&query)?;
+            let tag = query.can_set_tag;
+            let plan = core.plan(env, query, None, 0.0)?;
+            stmts.push(core.compile(env, plan)?);
+            if last == Some(n) && tag {
+                result = Some(stmts.len() - 1);
+            }
+        }
+    }
+    Ok(Prepared { generation, settings, stmts, last: result, shape })
+}
+
+/// What a function does, if it is one query whose columns are those of the result: for the
+/// planner to put it in place of a call.
+pub fn body(
+    env: &StatementEnv<'_>,
+    p: &ProcDesc,
+    arg_types: &[Oid],
+    ret_type: Oid,
+) -> Result<Option<Query>> {
+    let call = CallInfo {
+        fn_oid: p.oid,
+        collation: Oid::INVALID,
+        arg_types: arg_types.to_vec(),
+        ret_type,
+        ret_typmod: -1,
+        columns: None,
+        variadic: false,
+    };
+    let mut queries = analysed(env, p, &call)?;
+    if queries.len() != 1 || queries[0].command != CmdType::Select {
+        return Ok(None);
+    }
+    let (last, shape) = fit_result(env, p, &call, &mut queries)?;
+    let whole = match shape {
+        Shape::Scalar => true,
+        // A column that was dropped has to be there as a null.
+        Shape::Row(ty, types) => match env.view.type_(ty)?.relation {
+            rel if rel.is_valid() => env.view.relation(rel)?.tuple.attrs.len() == types.len(),
+            _ => true,
+        },
+        _ => false,
+    };
+    let cx = crate::analysis::env(env);
+    let mut all = match queries.pop() {
+        Some(query) if whole && last.is_some() => analyze::rewrite(&cx, query)?,
+        _ => return Ok(None),
+    };
+    match (all.pop(), all.is_empty()) {
+        (Some(query), true) => {
+            env.core.lock_relations(&query)?;
+            env.core.check_permissions(env, &query)?;
+            Ok(Some(query))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// A function's statements, analysed for these argument types.
+fn analysed(env: &StatementEnv<'_>, p: &ProcDesc, call: &CallInfo) -> Result<Vec<Query>> {
+    let cx = crate::analysis::env(env);
+    Ok(match &p.sql_body {
         Some(body) => crate::cook::body_from_text(body)?,
         None => {
             let names = p.arg_names.clone().unwrap_or_default();
@@ -330,22 +400,7 @@ fn prepare(
             }
             queries
         }
-    };
-    let (last, shape) = fit_result(env, p, call, &mut queries)?;
-    let mut stmts = Vec::new();
-    let mut result = None;
-    for (n, query) in queries.into_iter().enumerate() {
-        for query in analyze::rewrite(&cx, query)? {
-            core.lock_relations(&query)?;
-            let tag = query.can_set_tag;
-            let plan = core.plan(env, query, None, 0.0)?;
-            stmts.push(core.compile(env, plan)?);
-            if last == Some(n) && tag {
-                result = Some(stmts.len() - 1);
-            }
-        }
-    }
-    Ok(Prepared { generation, settings, stmts, last: result, shape })
+    })
 }
 
 /// Coerces the last statement's columns to what the function returns.

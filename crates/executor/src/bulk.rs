@@ -114,6 +114,19 @@ impl BulkInsert {
         })
     }
 
+    /// Looks again at the key of a row that was perhaps not unique when the row was stored.
+    pub fn recheck_unique(
+        &mut self,
+        cx: ExecCtx<'_>,
+        snapshot: &Arc<Snapshot>,
+        index: Oid,
+        tid: Tid,
+    ) -> Result<()> {
+        let mut run = Run::new(cx, &mut self.state);
+        let x = ExecTxn { txn: run.cx.txn()?, snapshot };
+        self.target.recheck_unique(&mut run, &x, index, tid)
+    }
+
     /// True if each row has to be stored before the next is computed.
     pub fn is_row_by_row(&self) -> bool {
         self.volatile
@@ -156,6 +169,7 @@ impl BulkInsert {
                 old: None,
                 new: Some((None, row)),
                 assigned: &[],
+                moving: false,
             };
             match run.cx.hooks.before_row(&change)? {
                 Some(changed) => row.clone_from_slice(&changed),
@@ -173,8 +187,8 @@ impl BulkInsert {
         let rel = &self.target.rel;
         match (self.target.hooked, before) {
             (false, _) => Ok(()),
-            (true, true) => cx.hooks.before_statement(rel, CmdType::Insert),
-            (true, false) => cx.hooks.after_statement(rel, CmdType::Insert),
+            (true, true) => cx.hooks.before_statement(rel, CmdType::Insert, &[]),
+            (true, false) => cx.hooks.after_statement(rel, CmdType::Insert, &[]),
         }
     }
 
@@ -195,6 +209,7 @@ impl BulkInsert {
                     old: None,
                     new: Some((tid, row)),
                     assigned: &[],
+                    moving: false,
                 })
             };
         if rel.hooked {
@@ -253,6 +268,7 @@ impl BulkInsert {
                         old: None,
                         new: Some((Some(*tid), row)),
                         assigned: &[],
+                        moving: false,
                     };
                     cx.hooks.after_row(&change).map_err(|e| (e, Some(i)))?;
                 }

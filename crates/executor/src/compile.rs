@@ -183,8 +183,8 @@ impl PlanCompiler<'_> {
             PlanNode::Hash(_) => Ok(node::material::pass(self.outer(plan)?)),
             PlanNode::Material => node::material::compile(self, plan),
             PlanNode::Limit(l) => node::limit::compile(self, plan, l),
-            PlanNode::Gather(_) => Ok(node::material::pass(self.outer(plan)?)),
-            PlanNode::GatherMerge(_) => Ok(node::material::pass(self.outer(plan)?)),
+            PlanNode::Gather(g) => node::gather::compile(self, plan, g),
+            PlanNode::GatherMerge(g) => node::gather::compile_merge(self, plan, g),
             PlanNode::Sort(s) => node::sort::compile(self, plan, &s.keys, 0),
             PlanNode::IncrementalSort(s) => {
                 node::sort::compile(self, plan, &s.keys, s.presorted as usize)
@@ -234,6 +234,6 @@ impl PlanCompiler<'_> {
     /// A node's conditions and columns over an input.
     pub fn output(&mut self, plan: &Plan, map: &VarMap) -> Result<Output> {
         let qual: Qual = self.ec.qual(&plan.qual, map)?;
-        Ok(Output::new(qual, self.ec.targets(&plan.target, map)?))
+        Ok(Output::new(plan.id, qual, self.ec.targets(&plan.target, map)?))
     }
 }

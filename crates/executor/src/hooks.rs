@@ -17,19 +17,31 @@ pub struct RowChange<'a> {
     pub new: Option<(Option<Tid>, &'a [Datum])>,
     /// Columns that the statement assigns to, for an update.
     pub assigned: &'a [i16],
+    /// A deletion that is half of a move to another partition.
+    pub moving: bool,
 }
 
 /// Called around changes of rows of tables that have triggers or foreign keys.
 pub trait Hooks {
     /// Before the first row of a statement (also if there is none).
-    fn before_statement(&self, rel: &RelationDesc, command: CmdType) -> Result<()> {
-        let _ = (rel, command);
+    fn before_statement(
+        &self,
+        rel: &RelationDesc,
+        command: CmdType,
+        assigned: &[i16],
+    ) -> Result<()> {
+        let _ = (rel, command, assigned);
         Ok(())
     }
 
     /// After the last row of a statement.
-    fn after_statement(&self, rel: &RelationDesc, command: CmdType) -> Result<()> {
-        let _ = (rel, command);
+    fn after_statement(
+        &self,
+        rel: &RelationDesc,
+        command: CmdType,
+        assigned: &[i16],
+    ) -> Result<()> {
+        let _ = (rel, command, assigned);
         Ok(())
     }
 
@@ -42,6 +54,13 @@ pub trait Hooks {
     /// After a row has changed: queues triggers and foreign key checks.
     fn after_row(&self, change: &RowChange<'_>) -> Result<()> {
         let _ = change;
+        Ok(())
+    }
+
+    /// After a row has moved from the partition `leaf` to another: the change is an update of the
+    /// table that the statement names.
+    fn after_move(&self, leaf: &RelationDesc, change: &RowChange<'_>) -> Result<()> {
+        let _ = (leaf, change);
         Ok(())
     }
 

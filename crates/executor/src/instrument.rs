@@ -43,6 +43,8 @@ pub struct Instrumentation {
     pub timing: bool,
     /// By `Plan::id`.
     pub nodes: Vec<NodeStats>,
+    /// The same of each parallel worker; those of all workers are in `nodes` too.
+    pub workers: Vec<Vec<NodeStats>>,
 }
 
 impl Instrumentation {
@@ -78,6 +80,24 @@ impl NodeStats {
         self.details.iter().find(|(n, _)| *n == name).map(|(_, d)| d)
     }
 
+    fn add_all(&mut self, other: &NodeStats) {
+        self.loops += other.loops;
+        self.rows += other.rows;
+        self.startup_ms += other.startup_ms;
+        self.total_ms += other.total_ms;
+        self.removed_by_filter += other.removed_by_filter;
+        self.removed_by_join += other.removed_by_join;
+        for (name, detail) in &other.details {
+            match detail {
+                Detail::Int(n) if *name == "Heap Fetches" => self.add(name, *n),
+                // How a worker sorted is shown with the worker.
+                _ if name.starts_with("Sort ") => {}
+                detail if self.get(name).is_none() => self.set(name, detail.clone()),
+                _ => {}
+            }
+        }
+    }
+
     /// Ends a loop.
     pub fn end_loop(&mut self) {
         if self.started {
@@ -86,6 +106,26 @@ impl NodeStats {
             self.started = false;
             self.loop_ns = 0;
         }
+    }
+}
+
+/// Adds what a worker counted.
+pub(crate) fn merge(all: &mut Instrumentation, worker: Instrumentation, number: usize) {
+    if all.workers.len() <= number {
+        all.workers.resize_with(number + 1, Vec::new);
+    }
+    for (id, stats) in worker.nodes.into_iter().enumerate() {
+        if stats.loops == 0 && stats.details.is_empty() {
+            continue;
+        }
+        let sum = all.node(id as u32);
+        sum.add_all(&stats);
+        let own = &mut all.workers[number];
+        if own.len() <= id {
+            own.resize_with(id + 1, NodeStats::default);
+        }
+        own[id].add_all(&stats);
+        own[id].details.clone_from(&stats.details);
     }
 }
 

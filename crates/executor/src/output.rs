@@ -14,13 +14,41 @@ pub(crate) struct Output {
     /// If the target is nothing but columns of the input: which.
     columns: Option<Vec<usize>>,
     volatile: bool,
+    /// The node's number.
+    id: u32,
 }
 
 impl Output {
-    pub fn new(qual: Qual, target: Vec<Prog>) -> Output {
+    pub fn new(id: u32, qual: Qual, target: Vec<Prog>) -> Output {
         let columns = target.iter().map(Prog::as_column).collect();
         let volatile = target.iter().any(|p| p.volatile);
-        Output { qual, target, columns, volatile }
+        Output { qual, target, columns, volatile, id }
+    }
+
+    /// Keeps the rows that satisfy the conditions, and counts the others.
+    fn filter(&self, run: &mut Run, batch: &mut Batch) -> Result<()> {
+        if self.qual.is_empty() {
+            return Ok(());
+        }
+        let before = batch.rows();
+        self.qual.filter(run, batch)?;
+        if let Some(all) = &mut run.instrumentation {
+            all.node(self.id).removed_by_filter += (before - batch.rows()) as u64;
+        }
+        Ok(())
+    }
+
+    /// Counts rows that a join's own conditions removed.
+    pub fn count_unjoined(&self, run: &mut Run, rows: usize) {
+        if let Some(all) = &mut run.instrumentation {
+            all.node(self.id).removed_by_join += rows as u64;
+        }
+    }
+
+    /// Whether the columns are handed on as they are.
+    pub fn passes(&self, inputs: usize) -> bool {
+        let all = self.columns.as_ref().is_some_and(|c| c.iter().copied().eq(0..inputs));
+        all && self.qual.is_empty()
     }
 
     /// How the columns are held.
@@ -97,10 +125,10 @@ impl Pump {
                 batch = front;
                 self.pending = rest;
                 self.filtered = false;
-                output.qual.filter(run, &mut batch)?;
+                output.filter(run, &mut batch)?;
             } else {
                 if !filtered {
-                    output.qual.filter(run, &mut batch)?;
+                    output.filter(run, &mut batch)?;
                 }
                 if batch.rows() > demand {
                     let (front, rest) = split(batch, demand);

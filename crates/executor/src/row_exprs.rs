@@ -27,14 +27,38 @@ impl RowExprs {
         snapshot: Arc<Snapshot>,
         exprs: &[ir::Expr],
     ) -> Result<RowExprs> {
+        let map = VarMap::default().and(1, 0, rel.tuple.natts());
+        RowExprs::over(catalog, storage, rel, snapshot, exprs, &map)
+    }
+
+    fn over(
+        catalog: &CatalogView,
+        storage: &Arc<Storage>,
+        rel: &RelationDesc,
+        snapshot: Arc<Snapshot>,
+        exprs: &[ir::Expr],
+        map: &VarMap,
+    ) -> Result<RowExprs> {
         let plan = Arc::new(no_plan(rel.oid, rel.kind.as_u8() as char));
         let mut c = PlanCompiler::new(&plan, catalog, Some(storage));
-        let map = VarMap::default().and(1, 0, rel.tuple.natts());
-        let progs = exprs.iter().map(|e| c.ec.expr(e, &map)).collect::<Result<Vec<_>>>()?;
+        let progs = exprs.iter().map(|e| c.ec.expr(e, map)).collect::<Result<Vec<_>>>()?;
         let call_states = c.ec.call_states as usize;
         let root = c.node(&plan.plan)?;
         let stmt = CompiledStmt::of_parts(Arc::clone(&plan), root, call_states);
         Ok(RowExprs { state: State::new(Arc::new(stmt), Arc::new([]), snapshot), progs })
+    }
+
+    /// As [`RowExprs::new`], over two rows of the table, one after the other: as entries 1 and 2.
+    pub fn of_pair(
+        catalog: &CatalogView,
+        storage: &Arc<Storage>,
+        rel: &RelationDesc,
+        snapshot: Arc<Snapshot>,
+        exprs: &[ir::Expr],
+    ) -> Result<RowExprs> {
+        let natts = rel.tuple.natts();
+        let map = VarMap::default().and(1, 0, natts).and(2, natts, natts);
+        RowExprs::over(catalog, storage, rel, snapshot, exprs, &map)
     }
 
     /// The value of one expression for a row.

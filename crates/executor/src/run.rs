@@ -7,6 +7,7 @@ use crate::hooks::Hooks;
 use crate::instrument::Instrumentation;
 use crate::node::Node;
 use crate::node::scan::Recheck;
+use crate::parallel::{Shared, Workers};
 use crate::spill::TempSpace;
 use crate::subplan;
 use access::Storage;
@@ -28,6 +29,8 @@ pub struct ExecSettings {
     pub hash_mem_multiplier: f64,
     /// Where operators that outgrow their memory write to; None: they keep growing.
     pub temp: Option<TempSpace>,
+    /// Who has workers does a part of the work too.
+    pub leader_participates: bool,
 }
 
 impl ExecSettings {
@@ -39,7 +42,12 @@ impl ExecSettings {
 
 impl Default for ExecSettings {
     fn default() -> ExecSettings {
-        ExecSettings { work_mem: 4 << 20, hash_mem_multiplier: 2.0, temp: None }
+        ExecSettings {
+            work_mem: 4 << 20,
+            hash_mem_multiplier: 2.0,
+            temp: None,
+            leader_participates: true,
+        }
     }
 }
 
@@ -60,6 +68,8 @@ pub struct ExecCtx<'a> {
     pub memory: &'a Arc<Account>,
     /// Settings.
     pub settings: &'a ExecSettings,
+    /// Where workers for parallel plans come from; None: there are none.
+    pub workers: Option<&'a dyn Workers>,
 }
 
 impl<'a> ExecCtx<'a> {
@@ -123,6 +133,8 @@ pub(crate) struct State {
     /// Nothing is changed or locked yet, and whoever runs this runs it again if it has to wait.
     pub parks: bool,
     pub instrumentation: Option<Box<Instrumentation>>,
+    /// What is shared with the other members of a team.
+    pub shared: Option<Arc<Shared>>,
 }
 
 /// A run during one call: what the session lends, and the state.
@@ -173,6 +185,7 @@ impl State {
             processed: 0,
             parks: false,
             instrumentation: None,
+            shared: None,
         }
     }
 }
@@ -283,6 +296,9 @@ impl<'a> Run<'a> {
     /// Fails if the statement was cancelled.
     #[inline]
     pub fn check_interrupts(&self) -> Result<()> {
+        if let Some(shared) = &self.shared {
+            shared.check()?;
+        }
         self.env.check_interrupts()
     }
 

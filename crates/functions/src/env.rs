@@ -2,6 +2,7 @@
 
 use crate::builtin;
 use crate::call::CallInfo;
+use crate::ts::{Dictionary, TsConfig};
 use base::{Error, Oid, Result};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -37,6 +38,15 @@ pub trait CatalogLookup: TypeLookup {
     fn cast_proc(&self, source: Oid, target: Oid) -> Option<Oid> {
         builtin::cast_between(source, target).map(|c| c.castfunc).filter(|f| f.is_valid())
     }
+}
+
+/// The rows of a query that a body runs.
+#[derive(Clone, Debug, Default)]
+pub struct QueryRows {
+    /// Name, type and type modifier of each column.
+    pub columns: Vec<(String, Oid, i32)>,
+    /// The rows.
+    pub rows: Vec<Vec<Datum>>,
 }
 
 /// The session as bodies see it.
@@ -85,6 +95,26 @@ pub trait FnEnv {
     fn session_rows(&self, call: &CallInfo, args: &[Datum]) -> Option<Result<Vec<Vec<Datum>>>> {
         let _ = (call, args);
         None
+    }
+
+    /// The text search configuration of this OID.
+    fn ts_config(&self, oid: Oid) -> Result<Arc<TsConfig>> {
+        match TsConfig::builtin(oid) {
+            Some(config) => Ok(Arc::new(config)),
+            None => Err(Error::internal(format!(
+                "cache lookup failed for text search configuration {oid}"
+            ))),
+        }
+    }
+    /// The text search dictionary of this OID.
+    fn ts_dictionary(&self, oid: Oid) -> Result<Arc<Dictionary>> {
+        let _ = oid;
+        Err(Error::unsupported("text search without a session"))
+    }
+    /// Runs a query; gives its columns and at most `most` of its rows.
+    fn run_query(&self, sql: &str, most: Option<usize>) -> Result<QueryRows> {
+        let _ = (sql, most);
+        Err(Error::unsupported("running a query here"))
     }
 
     /// What reading and writing values needs.

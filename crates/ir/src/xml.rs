@@ -58,9 +58,11 @@ pub enum XmlOp {
     Root {
         standalone: XmlStandalone,
     },
+    /// The value is text; `target` is the type and modifier it is then cast to.
     Serialize {
         document: bool,
         indent: bool,
+        target: (Oid, i32),
     },
     IsDocument,
     Table(Box<XmlTable>),

@@ -148,6 +148,31 @@ impl Disk {
         }
     }
 
+    /// Makes a link to a folder.
+    pub fn symlink(&self, to: &Path, link: &Path) -> Result<()> {
+        match &*self.0 {
+            Kind::Real(root) => real::symlink(to, &root.join(link)),
+            // Files behind it lie under the link's own name there.
+            Kind::Simulated(s) => s.create_dir_all(link),
+        }
+    }
+
+    /// Removes a link to a folder, or an empty folder; fine if there is none.
+    pub fn unlink(&self, link: &Path) -> Result<()> {
+        match &*self.0 {
+            Kind::Real(root) => real::unlink(&root.join(link)),
+            Kind::Simulated(s) => s.remove_dir_all(link),
+        }
+    }
+
+    /// What a link to a folder leads to; none if it is no link.
+    pub fn link_target(&self, link: &Path) -> Option<PathBuf> {
+        match &*self.0 {
+            Kind::Real(root) => real::link_target(&root.join(link)),
+            Kind::Simulated(_) => None,
+        }
+    }
+
     /// Creates a folder and those above it, private to this user; fine if it exists.
     pub fn create_dir_all(&self, path: &Path) -> Result<()> {
         match &*self.0 {

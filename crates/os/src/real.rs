@@ -255,6 +255,21 @@ pub fn remove_dir_all(path: &Path) -> Result<()> {
     fs::remove_dir_all(path).map_err(|e| IoError::from_io("remove directory", path, &e))
 }
 
+pub fn symlink(to: &Path, link: &Path) -> Result<()> {
+    let made = std::os::unix::fs::symlink(to, link);
+    made.map_err(|e| IoError::from_io("create symbolic link", link, &e))
+}
+
+pub fn unlink(link: &Path) -> Result<()> {
+    let Ok(found) = fs::symlink_metadata(link) else { return Ok(()) };
+    let removed = if found.is_symlink() { fs::remove_file(link) } else { fs::remove_dir(link) };
+    removed.map_err(|e| IoError::from_io("remove symbolic link", link, &e))
+}
+
+pub fn link_target(link: &Path) -> Option<std::path::PathBuf> {
+    fs::read_link(link).ok()
+}
+
 pub fn create_dir_all(path: &Path) -> Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true).mode(0o700);

@@ -23,6 +23,8 @@ struct Scope {
     items: Vec<JoinItem>,
     relids: Relids,
     inner_joined: Relids,
+    /// Conditions that name tables of further out (LATERAL): they belong to a join above.
+    postponed: Vec<Expr>,
 }
 
 struct QualScope<'a> {
@@ -95,6 +97,9 @@ impl Root<'_> {
     pub fn deconstruct(&mut self) -> Result<JoinItem> {
         let from = self.query.jointree.clone();
         let scope = self.deconstruct_from(&from)?;
+        if !scope.postponed.is_empty() {
+            return Err(base::err!(INTERNAL_ERROR, "a condition names tables that are not there"));
+        }
         Ok(JoinItem::List(scope.items))
     }
 
@@ -103,10 +108,12 @@ impl Root<'_> {
         let mut relids = Relids::empty();
         let mut inner_joined = Relids::empty();
         let mut remaining = from.items.len();
+        let mut quals = Vec::new();
         for item in &from.items {
             let sub = self.deconstruct_item(item)?;
             relids.extend(&sub.relids);
             inner_joined = sub.inner_joined;
+            quals.extend(sub.postponed);
             remaining -= 1;
             // A sub-list is merged in unless that makes the search too wide.
             if sub.items.len() <= 1
@@ -121,13 +128,14 @@ impl Root<'_> {
         if from.items.len() > 1 {
             inner_joined = relids.clone();
         }
-        if let Some(quals) = &from.quals {
-            let place = QualScope { scope: &relids, outer: None };
-            for q in conjuncts(quals.clone()) {
-                self.distribute_qual(q, &place)?;
-            }
+        quals.extend(from.quals.clone().map(conjuncts).unwrap_or_default());
+        let (own, postponed): (Vec<Expr>, Vec<Expr>) =
+            quals.into_iter().partition(|q| self.relids_of(q).is_subset(&relids));
+        let place = QualScope { scope: &relids, outer: None };
+        for q in own {
+            self.distribute_qual(q, &place)?;
         }
-        Ok(Scope { items, relids, inner_joined })
+        Ok(Scope { items, relids, inner_joined, postponed })
     }
 
     fn deconstruct_item(&mut self, item: &FromItem) -> Result<Scope> {
@@ -136,6 +144,7 @@ impl Root<'_> {
                 items: vec![JoinItem::Rel(*i)],
                 relids: Relids::single(*i),
                 inner_joined: Relids::empty(),
+                postponed: Vec::new(),
             }),
             FromItem::From(f) => self.deconstruct_from(f),
             FromItem::Join(j) => self.deconstruct_join(j),
@@ -153,7 +162,14 @@ impl Root<'_> {
             JoinKind::Full => self.nullable.extend(&relids),
             _ => {}
         }
-        let quals: Vec<Expr> = j.quals.clone().map(conjuncts).unwrap_or_default();
+        let mut quals: Vec<Expr> = j.quals.clone().map(conjuncts).unwrap_or_default();
+        let mut postponed = Vec::new();
+        for q in left.postponed.into_iter().chain(right.postponed) {
+            match self.relids_of(&q).is_subset(&relids) {
+                true => quals.push(q),
+                false => postponed.push(q),
+            }
+        }
         let place_outer;
         let kept;
         let mut own = None;
@@ -185,7 +201,7 @@ impl Root<'_> {
         } else {
             vec![as_item(left.items), as_item(right.items)]
         };
-        Ok(Scope { items, relids, inner_joined })
+        Ok(Scope { items, relids, inner_joined, postponed })
     }
 
     /// Finds out what must be joined before this join can be.

@@ -49,6 +49,9 @@ impl Root<'_> {
             let mut made: Vec<usize> = Vec::new();
             self.join_level(&levels, level, &mut made)?;
             for &r in &made {
+                if self.rels[r].relids != self.all_base {
+                    self.gather_paths(r, false)?;
+                }
                 self.rels[r].set_cheapest();
             }
             if made.is_empty() && level == n {
@@ -123,6 +126,9 @@ impl Root<'_> {
                         let mut made = Vec::new();
                         self.try_join(rels[i], rels[j], &mut made)?;
                         let Some(&joined) = made.first() else { continue };
+                        if self.rels[joined].relids != self.all_base {
+                            self.gather_paths(joined, false)?;
+                        }
                         self.rels[joined].set_cheapest();
                         let cost =
                             self.rels[joined].cheapest_total.as_ref().map_or(f64::MAX, |p| p.total);
@@ -308,7 +314,12 @@ impl Root<'_> {
         lateral = lateral.minus(&relids);
         let restrictions = self.join_restrictions(a, b)?;
         let rows = self.join_rows(a, b, special, &restrictions)?;
+        let parallel = self.rels[a].parallel
+            && self.rels[b].parallel
+            && self.all_parallel_safe(restrictions.iter().map(|r| &r.clause))?
+            && self.all_parallel_safe(&target.exprs)?;
         let r = &mut self.rels[join];
+        r.parallel = parallel;
         r.target = Rc::new(target);
         r.lateral = lateral;
         r.rows = rows;

@@ -45,6 +45,7 @@ pub fn plan_query(
     root.tuple_fraction = tuple_fraction;
     root.work_table = work_table;
     root.plan_ctes()?;
+    prep::inline::sets(&mut root.query, env)?;
     merge_to_join(&mut root.query);
     sublinks::pull_up_sublinks(&mut root.query, env)?;
     pull_up::pull_up_subqueries(&mut root.query, env)?;
@@ -287,10 +288,15 @@ impl Root<'_> {
         self.process_sublinks(e, is_qual)
     }
 
+    /// Conditions prepared; None if they always hold.
+    fn prepare_quals(&mut self, quals: Option<Expr>) -> Result<Option<Expr>> {
+        let Some(q) = quals else { return Ok(None) };
+        let q = self.prepare(q, true)?;
+        Ok((!matches!(&q, Expr::Const(c) if c.value == types::Datum::Bool(true))).then_some(q))
+    }
+
     fn prepare_from(&mut self, from: &mut ir::FromExpr) -> Result<()> {
-        if let Some(q) = &mut from.quals {
-            *q = self.prepare(take(q), true)?;
-        }
+        from.quals = self.prepare_quals(from.quals.take())?;
         from.items.iter_mut().try_for_each(|i| self.prepare_item(i))
     }
 
@@ -299,9 +305,7 @@ impl Root<'_> {
             FromItem::Table(_) => Ok(()),
             FromItem::From(f) => self.prepare_from(f),
             FromItem::Join(j) => {
-                if let Some(q) = &mut j.quals {
-                    *q = self.prepare(take(q), true)?;
-                }
+                j.quals = self.prepare_quals(j.quals.take())?;
                 self.prepare_item(&mut j.left)?;
                 self.prepare_item(&mut j.right)
             }

@@ -14,6 +14,7 @@ mod equivalence;
 mod init;
 mod join_order;
 mod level;
+mod parallel;
 mod path;
 mod pathkeys;
 mod plan;
@@ -28,6 +29,7 @@ mod subselect;
 mod upper;
 
 pub use prep::const_fold::simplify;
+pub use prep::inline::FunctionBodies;
 pub use root::{ConstEvaluator, Env, RelationSizes};
 pub use settings::PlannerSettings;
 
@@ -43,12 +45,24 @@ pub fn plan_query(query: Query, env: &Env) -> Result<PlannedStmt> {
     let (command, has_returning) = (query.command, !query.returning.is_empty());
     let (can_set_tag, has_modifying_cte) = (query.can_set_tag, query.has_modifying_cte);
     let depends_on_role = query.has_row_security;
-    let global = RefCell::new(Global::default());
+    let hazard = match env.parallel_ok && env.settings.max_parallel_workers_per_gather > 0 {
+        true => parallel::query_hazard(&query, env)?,
+        false => parallel::Hazard::Unsafe,
+    };
+    let global = RefCell::new(Global {
+        parallel_ok: hazard != parallel::Hazard::Unsafe,
+        all_safe: hazard == parallel::Hazard::Safe,
+        ..Global::default()
+    });
     let level = level::plan_query(env, &global, query, Vec::new(), env.tuple_fraction, None)?;
     let mut g = global.into_inner();
     let mut rtable = level.rtable;
     let mut row_marks = level.row_marks;
     let mut top = level.plan;
+    if g.parallel_ok && top.parallel_safe && env.settings.debug_parallel_query == "on" {
+        top = plan::in_worker(top, env.settings);
+        g.parallel_used = true;
+    }
     let mut next = 0;
     plan::fixup::number(&mut top, &mut next);
     for (sub, (sub_rtable, sub_marks)) in g.subplans.iter_mut().zip(g.subplan_rtables) {

@@ -185,6 +185,10 @@ pub struct Rel {
     pub rows: f64,
     pub target: Rc<Target>,
     pub paths: Vec<Rc<Path>>,
+    /// Paths of which each worker computes a part, the cheapest first.
+    pub partial: Vec<Rc<Path>>,
+    /// Workers may compute it.
+    pub parallel: bool,
     pub cheapest_startup: Option<Rc<Path>>,
     pub cheapest_total: Option<Rc<Path>>,
     /// Cheapest for each parameterisation.

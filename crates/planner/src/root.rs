@@ -41,8 +41,10 @@ pub struct Env<'a> {
     pub fold_params: bool,
     /// Share of the rows that will be fetched; 0 is all.
     pub tuple_fraction: f64,
-    /// Parses and analyses a stored view definition or function body.
+    /// The statement is run at one go, so that it may have workers.
     pub parallel_ok: bool,
+    /// What functions in SQL do; None: they are called.
+    pub bodies: Option<&'a dyn crate::prep::inline::FunctionBodies>,
 }
 
 /// What all levels of a statement share.
@@ -58,6 +60,12 @@ pub struct Global {
     pub subplan_names: u32,
     pub restriction_serial: u32,
     pub parallel_used: bool,
+    /// The statement may have workers.
+    pub parallel_ok: bool,
+    /// Nothing in it has to be done by the leader.
+    pub all_safe: bool,
+    /// Params that init plans make: the leader computes them before workers start.
+    pub init_params: Vec<u32>,
 }
 
 impl Global {
@@ -167,6 +175,8 @@ impl<'e> Root<'e> {
             rows: 0.0,
             target: Rc::new(Target::default()),
             paths: Vec::new(),
+            partial: Vec::new(),
+            parallel: false,
             cheapest_startup: None,
             cheapest_total: None,
             cheapest_params: Vec::new(),

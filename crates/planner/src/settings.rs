@@ -41,6 +41,10 @@ pub struct PlannerSettings {
     pub enable_material: bool,
     pub enable_memoize: bool,
     pub enable_gathermerge: bool,
+    pub enable_parallel_append: bool,
+    pub enable_parallel_hash: bool,
+    /// `off`, `on` or `regress`.
+    pub debug_parallel_query: String,
     pub enable_partition_pruning: bool,
     /// `on`, `off` or `partition`.
     pub constraint_exclusion: String,
@@ -84,6 +88,9 @@ impl Default for PlannerSettings {
             enable_material: true,
             enable_memoize: true,
             enable_gathermerge: true,
+            enable_parallel_append: true,
+            enable_parallel_hash: true,
+            debug_parallel_query: "off".into(),
             enable_partition_pruning: true,
             constraint_exclusion: "partition".into(),
         }

@@ -166,8 +166,11 @@ impl Root<'_> {
         let params: Vec<u32> =
             types.iter().map(|t| self.global.borrow_mut().new_param(*t)).collect();
         let (startup, total) = (level.plan.startup_cost, level.plan.total_cost);
+        let safe = level.plan.parallel_safe;
         let plan = self.add_subplan(level);
         let mut sub = blank(s, plan, name);
+        sub.parallel_safe = safe;
+        self.global.borrow_mut().init_params.extend(&params);
         sub.set_params = params.clone();
         sub.startup_cost = total;
         let _ = startup;
@@ -202,6 +205,7 @@ impl Root<'_> {
         let mut level = level;
         let cost = self.env.settings;
         let mut sub = blank(&s, 0, name);
+        sub.parallel_safe = level.plan.parallel_safe;
         for r in refs {
             sub.par_params.push(r.param);
             // An outer reference may itself be or hold something to be planned.

@@ -173,7 +173,7 @@ fn run(given: &Given) -> Result<(), String> {
 const METHODS: &[&str] = &["trust", "reject", "scram-sha-256", "md5", "password", "peer", "ident"];
 
 fn options(given: &Given, disk: &Disk) -> Result<CreateOptions, String> {
-    let mut out = CreateOptions::default();
+    let mut out = CreateOptions { statistics: true, ..CreateOptions::default() };
     if let Some(user) = given.get("username").map(str::to_string).or_else(os::process::user_name) {
         if user.starts_with("pg_") {
             return Err(format!(

@@ -27,6 +27,7 @@ pub mod record;
 pub mod snapshot;
 pub mod ts;
 pub mod tuple;
+pub mod xml;
 
 pub use batch::{BATCH_ROWS, Batch, Bitmap, BytesColumn, Column, ColumnBuilder, ColumnData};
 pub use blob::Blob;

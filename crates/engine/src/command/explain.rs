@@ -8,7 +8,7 @@ use crate::sysfn::ViewNames;
 use crate::{Session, StatementEnv};
 use base::settings;
 use base::{Result, bail};
-use executor::{Detail, Execution, Instrumentation};
+use executor::{Detail, Execution, NodeStats};
 use functions::FnEnv;
 use ir::explain::{ExplainOptions, Figure, Format, Measured, NodeRun, explain, explain_utility};
 use ir::{PlannedStmt, Query};
@@ -227,14 +227,15 @@ impl Session {
         let spent = os::clock::monotonic_nanos() - begin;
         measured.execution_ms = Some(spent as f64 / 1e6);
         if let Some(all) = run.take_instrumentation() {
-            measured.nodes = node_runs(all);
+            measured.workers = all.workers.into_iter().map(node_runs).collect();
+            measured.nodes = node_runs(all.nodes);
         }
         Ok(plan)
     }
 }
 
-fn node_runs(all: Instrumentation) -> Vec<NodeRun> {
-    all.nodes
+fn node_runs(nodes: Vec<NodeStats>) -> Vec<NodeRun> {
+    nodes
         .into_iter()
         .map(|n| NodeRun {
             loops: n.loops,

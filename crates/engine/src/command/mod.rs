@@ -11,6 +11,7 @@ pub mod explain;
 mod reindex;
 mod rewrite;
 pub mod set;
-pub mod truncate;
+pub mod tablespace;
+mod truncate;
 pub mod vacuum;
 mod vacuum_options;

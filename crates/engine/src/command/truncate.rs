@@ -19,6 +19,7 @@ impl Ddl<'_> {
                 .map_err(|e| e.at(item.rel.pos))?;
             self.storage.lock(found.oid, LockMode::AccessExclusive)?;
             let found = self.view.relation(found.oid)?;
+            self.check_unused(&found, "TRUNCATE")?;
             if !matches!(found.kind, RelKind::Table | RelKind::Partitioned) {
                 bail!(WRONG_OBJECT_TYPE, "\"{}\" is not a table", found.name);
             }
@@ -54,11 +55,20 @@ impl Ddl<'_> {
             }
         }
         self.add_referencing(&mut tables, stmt.cascade)?;
+        let event = crate::ddl::trigger::bits::TRUNCATE;
+        for table in &tables {
+            let rel = self.view.relation(*table)?;
+            crate::trigger::statement(self.env.core, &rel, event, true, &[])?;
+        }
         for table in &tables {
             self.new_files(&*self.view.relation(*table)?)?;
             if stmt.restart_identity {
                 self.restart_sequences(*table)?;
             }
+        }
+        for table in &tables {
+            let rel = self.view.relation(*table)?;
+            crate::trigger::statement(self.env.core, &rel, event, false, &[])?;
         }
         Ok(())
     }
@@ -97,6 +107,9 @@ impl Ddl<'_> {
 
     /// Gives a table, its TOAST table and their indexes new, empty files.
     pub fn new_files(&self, rel: &RelationDesc) -> Result<()> {
+        if !rel.kind.has_storage() {
+            return Ok(());
+        }
         self.new_file_of(rel)?;
         if rel.toast.is_valid() {
             let toast = self.view.relation(rel.toast)?;
@@ -145,10 +158,16 @@ impl Ddl<'_> {
         if rel.relfile.number == 0 {
             return Ok(());
         }
+        self.new_file_in(rel, rel.tablespace, rel.relfile.tablespace)
+    }
+
+    /// A new, empty file in a tablespace; `named` is 0 if it is the database's.
+    pub fn new_file_in(&self, rel: &RelationDesc, named: Oid, tablespace: Oid) -> Result<()> {
         let old = rel.relfile;
-        let file = self.storage.new_file(old.tablespace, rel.persistence)?;
+        let file = self.storage.new_file(tablespace, rel.persistence)?;
         let mut class = self.class_row(rel.oid)?;
         class
+            .set_oid("reltablespace", named)?
             .set_oid("relfilenode", Oid(file.number))?
             .set_i32("relpages", 0)?
             .set_f32("reltuples", -1.0)?

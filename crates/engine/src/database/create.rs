@@ -4,6 +4,7 @@ use super::folders::copy_folder;
 use super::{OidGenerator, pool_config, wal_config};
 use crate::Database;
 use crate::settings::Defaults;
+use crate::sink::{ResultColumn, ResultFormat, Sink};
 use access::Storage;
 use base::{Oid, Result};
 use buffer::BufferPool;
@@ -29,6 +30,8 @@ pub struct CreateOptions {
     pub auth_host: String,
     /// Bytes of a log segment.
     pub wal_segment_size: u32,
+    /// Look at the system tables, so that queries of them are planned well from the start.
+    pub statistics: bool,
     /// Wait until all is on disk (not `--no-sync`).
     pub sync: bool,
     /// Lines for the end of `postgresql.conf`.
@@ -44,6 +47,7 @@ impl Default for CreateOptions {
             auth_local: "trust".to_string(),
             auth_host: "trust".to_string(),
             wal_segment_size: 16 << 20,
+            statistics: false,
             sync: true,
             settings: Vec::new(),
         }
@@ -111,9 +115,6 @@ impl Database {
         let redo = wal.begin_checkpoint()?;
         storage.txn.checkpoint()?;
         storage.pool.checkpoint(true, &mut |_| {})?;
-        for database in [oids::TEMPLATE0, oids::POSTGRES_DB] {
-            copy_folder(&disk, &dir.join("base/1"), &dir.join(format!("base/{database}")))?;
-        }
         let checkpoint = CheckPoint {
             redo,
             next_xid: storage.txn.next_xid(),
@@ -126,11 +127,55 @@ impl Database {
         };
         wal.finish_checkpoint(&control, checkpoint, true)?;
         wal.shutdown()?;
+        if options.statistics {
+            drop(storage);
+            gather_statistics(&disk, dir, &options.superuser)?;
+        }
+        for database in [oids::TEMPLATE0, oids::POSTGRES_DB] {
+            copy_folder(&disk, &dir.join("base/1"), &dir.join(format!("base/{database}")))?;
+        }
         if options.sync {
             disk.sync_tree(dir)?;
         }
         Ok(())
     }
+}
+
+/// Statistics of `template1`, which the others are copies of.
+fn gather_statistics(disk: &Disk, dir: &Path, superuser: &str) -> Result<()> {
+    let mut defaults = Defaults::default();
+    for (name, value) in [("fsync", "off"), ("full_page_writes", "off"), ("autovacuum", "off")] {
+        defaults.set(name, value, crate::settings::Source::CommandLine)?;
+    }
+    let database = Database::open(disk.clone(), dir, defaults)?;
+    let about = crate::SessionOptions {
+        user: superuser.to_string(),
+        database: "template1".to_string(),
+        ..crate::SessionOptions::default()
+    };
+    let mut session = crate::Session::new(&database, &about)?;
+    session.simple_query("VACUUM (FREEZE, ANALYZE)", &mut Nobody)?;
+    drop(session);
+    database.shutdown()
+}
+
+/// Nobody is told.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn row_description(&mut self, _: &[ResultColumn], _: &[ResultFormat]) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, _: &[types::Datum]) -> Result<()> {
+        Ok(())
+    }
+
+    fn command_complete(&mut self, _: &str) -> Result<()> {
+        Ok(())
+    }
+
+    fn notice(&mut self, _: &base::Error) {}
 }
 
 /// Fills `template1` in one transaction.

@@ -53,6 +53,8 @@ pub struct Database {
     pub(crate) defaults: RwLock<Arc<Defaults>>,
     pub(crate) databases: Mutex<HashMap<Oid, Arc<DatabaseState>>>,
     pub(crate) activity: Activity,
+    /// Workers of parallel plans.
+    pub(crate) workers: crate::session::WorkerCount,
     pub(crate) checkpoints: checkpoint::Checkpoints,
     pub(crate) changes: crate::autovacuum::AllChanges,
     pub(crate) doors: folders::Doors,
@@ -147,6 +149,7 @@ impl Database {
             defaults: RwLock::new(Arc::new(defaults)),
             databases: Mutex::new(HashMap::new()),
             activity: Activity::default(),
+            workers: Default::default(),
             checkpoints: checkpoint::Checkpoints::default(),
             changes: Default::default(),
             doors: Default::default(),

@@ -108,7 +108,15 @@ impl Ddl<'_> {
                 self.create_collation(stmt)?;
                 Ok(Some("CREATE COLLATION"))
             }
-            _ => Ok(None),
+            (ObjectKind::Aggregate, _) => {
+                self.create_aggregate(stmt)?;
+                Ok(Some("CREATE AGGREGATE"))
+            }
+            (ObjectKind::Operator, _) => {
+                self.create_operator(stmt)?;
+                Ok(Some("CREATE OPERATOR"))
+            }
+            _ => self.define_text_search(stmt),
         }
     }
 

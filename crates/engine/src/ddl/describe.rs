@@ -148,6 +148,8 @@ impl Ddl<'_> {
             | ObjectKind::Procedure
             | ObjectKind::Routine
             | ObjectKind::Aggregate => self.find_routine(object, missing_ok),
+            ObjectKind::Operator => self.find_operator_object(object, missing_ok),
+            ObjectKind::Cast => self.find_cast_object(object, missing_ok),
             ObjectKind::DomainConstraint => self.find_domain_constraint(object, missing_ok),
             other => match named_kind(other) {
                 Some(kind) => self.find_named(object, &kind, missing_ok),
@@ -401,15 +403,22 @@ impl Ddl<'_> {
             }
         };
         match found {
-            Some(p) => Ok(Found::Object(ObjectAddress::new(oids::PG_PROC, p.oid))),
+            Some(p) => {
+                self.check_routine_kind(object, &p)?;
+                Ok(Found::Object(ObjectAddress::new(oids::PG_PROC, p.oid)))
+            }
             None => {
                 let text = match signature {
                     Some(s) => {
                         let mut shown = Vec::new();
                         for p in &s.params {
                             let t = super::type_name::resolve(&self.view, &p.type_name)?;
-                            shown.push(self.format_type(t.oid, -1));
+                            shown.push(match missing_ok {
+                                true => p.type_name.names.join("."),
+                                false => self.format_type(t.oid, -1),
+                            });
                         }
+                        let comma = if missing_ok { "," } else { ", " };
                         let word = match object.kind {
                             ObjectKind::Procedure => "procedure",
                             ObjectKind::Aggregate => "aggregate",
@@ -417,7 +426,7 @@ impl Ddl<'_> {
                             _ => "function",
                         };
                         let name = object.name.parts.join(".");
-                        format!("{word} {name}({}) does not exist", shown.join(", "))
+                        format!("{word} {name}({}) does not exist", shown.join(comma))
                     }
                     None => format!("could not find a function named \"{last}\""),
                 };
@@ -427,6 +436,22 @@ impl Ddl<'_> {
                 }
             }
         }
+    }
+
+    /// Fails if a routine is of another kind than the statement says.
+    fn check_routine_kind(&self, object: &Object, p: &ProcDesc) -> Result<()> {
+        let word = match (object.kind, p.kind) {
+            (ObjectKind::Aggregate, k) if k != b'a' => "an aggregate",
+            (ObjectKind::Procedure, k) if k != b'p' => "a procedure",
+            (ObjectKind::Function, b'p') => "a function",
+            _ => return Ok(()),
+        };
+        bail!(
+            WRONG_OBJECT_TYPE,
+            "{}{} is not {word}",
+            if object.kind == ObjectKind::Aggregate { "function " } else { "" },
+            self.signature_text(&object.name, &p.arg_types)
+        )
     }
 
     /// Fails unless the current user owns the object.
@@ -541,6 +566,9 @@ impl Ddl<'_> {
                     p.arg_types.iter().map(|t| self.format_type(*t, -1)).collect();
                 format!("function {}({})", quote(&p.name), args.join(","))
             }
+            class if let Some(facts) = super::text_search::ts_class(class) => {
+                self.describe_text_search(facts, a.object)?
+            }
             oids::PG_LANGUAGE => {
                 let row = self.row_by_oid(Oid(2682), a.object)?;
                 format!("language {}", quote(&row.text("lanname")?))
@@ -563,8 +591,143 @@ impl Ddl<'_> {
                 Some(c) => format!("collation {}", quote(&c.name)),
                 None => format!("collation {}", a.object),
             },
+            _ => self.describe_other(a)?,
+        })
+    }
+
+    /// Kinds of objects that have a line of their own in few places.
+    fn describe_other(&self, a: ObjectAddress) -> Result<String> {
+        let in_schema = |name: &str, namespace: Oid| -> Result<String> {
+            let visible = self.view.search_path().contains(&namespace);
+            Ok(match visible {
+                true => quote(name),
+                false => {
+                    format!("{}.{}", quote(&self.view.namespace(namespace)?.name), quote(name))
+                }
+            })
+        };
+        let named = |noun: &str, column: &str| -> Result<String> {
+            let row = self.row_of(a.class, a.object)?;
+            Ok(format!("{noun} {}", quote(&row.text(column)?)))
+        };
+        Ok(match a.class {
+            oids::PG_OPERATOR => {
+                let o = self.view.operator(a.object)?;
+                let visible = self.view.operator_exact(None, &o.name, o.left, o.right)?;
+                let schema = match visible.is_some_and(|v| v.oid == o.oid) {
+                    true => String::new(),
+                    false => format!("{}.", quote(&self.view.namespace(o.namespace)?.name)),
+                };
+                let left = match o.left.is_valid() {
+                    true => self.format_type(o.left, -1),
+                    false => "NONE".to_string(),
+                };
+                format!("operator {schema}{}({left},{})", o.name, self.format_type(o.right, -1))
+            }
+            oids::PG_CAST => {
+                let row = self.row_of(a.class, a.object)?;
+                format!(
+                    "cast from {} to {}",
+                    self.format_type(row.oid("castsource")?, -1),
+                    self.format_type(row.oid("casttarget")?, -1)
+                )
+            }
+            oids::PG_CONVERSION => {
+                let row = self.row_of(a.class, a.object)?;
+                let name = in_schema(&row.text("conname")?, row.oid("connamespace")?)?;
+                format!("conversion {name}")
+            }
+            oids::PG_STATISTIC_EXT => {
+                let row = self.row_of(a.class, a.object)?;
+                let name = in_schema(&row.text("stxname")?, row.oid("stxnamespace")?)?;
+                format!("statistics object {name}")
+            }
+            oids::PG_OPCLASS => {
+                let c = self.view.opclass(a.object)?;
+                let name = in_schema(&c.name, c.namespace)?;
+                format!("operator class {name} for access method {}", self.method_name(c.am)?)
+            }
+            oids::PG_OPFAMILY => format!("operator family {}", self.opfamily_label(a.object)?),
+            oids::PG_AMOP => {
+                let row = self.row_of(a.class, a.object)?;
+                let op = ObjectAddress::new(oids::PG_OPERATOR, row.oid("amopopr")?);
+                format!(
+                    "operator {} ({}, {}) of operator family {}: {}",
+                    row.i16("amopstrategy")?,
+                    self.format_type(row.oid("amoplefttype")?, -1),
+                    self.format_type(row.oid("amoprighttype")?, -1),
+                    self.opfamily_label(row.oid("amopfamily")?)?,
+                    self.describe(op)?.trim_start_matches("operator ")
+                )
+            }
+            oids::PG_AMPROC => {
+                let row = self.row_of(a.class, a.object)?;
+                let f = ObjectAddress::new(oids::PG_PROC, row.oid("amproc")?);
+                format!(
+                    "function {} ({}, {}) of operator family {}: {}",
+                    row.i16("amprocnum")?,
+                    self.format_type(row.oid("amproclefttype")?, -1),
+                    self.format_type(row.oid("amprocrighttype")?, -1),
+                    self.opfamily_label(row.oid("amprocfamily")?)?,
+                    self.describe(f)?.trim_start_matches("function ")
+                )
+            }
+            oids::PG_AM => named("access method", "amname")?,
+            oids::PG_TABLESPACE => named("tablespace", "spcname")?,
+            oids::PG_EVENT_TRIGGER => named("event trigger", "evtname")?,
+            oids::PG_FOREIGN_DATA_WRAPPER => named("foreign-data wrapper", "fdwname")?,
+            oids::PG_FOREIGN_SERVER => named("server", "srvname")?,
+            oids::PG_PUBLICATION => named("publication", "pubname")?,
+            oids::PG_EXTENSION => named("extension", "extname")?,
+            oids::PG_USER_MAPPING => {
+                let row = self.row_of(a.class, a.object)?;
+                let user = match row.oid("umuser")? {
+                    Oid(0) => "public".to_string(),
+                    role => self.view.role(role)?.name.to_string(),
+                };
+                let server = self.row_of(oids::PG_FOREIGN_SERVER, row.oid("umserver")?)?;
+                format!("user mapping for {user} on server {}", server.text("srvname")?)
+            }
+            oids::PG_PUBLICATION_REL => {
+                let row = self.row_of(a.class, a.object)?;
+                let rel = self.view.relation(row.oid("prrelid")?)?;
+                let publication = self.row_of(oids::PG_PUBLICATION, row.oid("prpubid")?)?;
+                let label = self.relation_label(&rel)?;
+                format!(
+                    "publication of table {label} in publication {}",
+                    publication.text("pubname")?
+                )
+            }
+            oids::PG_PUBLICATION_NAMESPACE => {
+                let row = self.row_of(a.class, a.object)?;
+                let schema = self.view.namespace(row.oid("pnnspid")?)?;
+                let publication = self.row_of(oids::PG_PUBLICATION, row.oid("pnpubid")?)?;
+                format!(
+                    "publication of schema {} in publication {}",
+                    schema.name,
+                    publication.text("pubname")?
+                )
+            }
             _ => format!("object {} of class {}", a.object, a.class),
         })
+    }
+
+    fn method_name(&self, am: Oid) -> Result<String> {
+        Ok(self.row_of(oids::PG_AM, am)?.text("amname")?.to_string())
+    }
+
+    /// `integer_ops for access method btree`
+    fn opfamily_label(&self, oid: Oid) -> Result<String> {
+        let row = self.row_by_oid(indexes::PG_OPFAMILY_OID, oid)?;
+        let namespace = row.oid("opfnamespace")?;
+        let name = match self.view.search_path().contains(&namespace) {
+            true => quote(&row.text("opfname")?),
+            false => {
+                let schema = self.view.namespace(namespace)?;
+                format!("{}.{}", quote(&schema.name), quote(&row.text("opfname")?))
+            }
+        };
+        Ok(format!("{name} for access method {}", self.method_name(row.oid("opfmethod")?)?))
     }
 
     /// A system table's row by its OID index.

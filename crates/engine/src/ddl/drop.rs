@@ -48,6 +48,9 @@ impl Ddl<'_> {
         for object in &stmt.objects {
             match self.find_object(object, stmt.missing_ok)? {
                 Found::Object(a) => {
+                    if a.class == oids::PG_PROC && object.kind == ast::ObjectKind::Function {
+                        self.refuse_aggregate(a.object)?;
+                    }
                     self.check_droppable(a)?;
                     self.require_owner(a)?;
                     targets.push(a);
@@ -56,6 +59,15 @@ impl Ddl<'_> {
             }
         }
         self.drop_objects(&targets, stmt.cascade)
+    }
+
+    fn refuse_aggregate(&self, oid: Oid) -> Result<()> {
+        let p = self.view.proc(oid)?;
+        match p.kind {
+            b'a' => Err(err!(WRONG_OBJECT_TYPE, "\"{}\" is an aggregate function", p.name)
+                .hint("Use DROP AGGREGATE to drop aggregate functions.")),
+            _ => Ok(()),
+        }
     }
 
     fn check_droppable(&self, a: ObjectAddress) -> Result<()> {
@@ -73,6 +85,18 @@ impl Ddl<'_> {
                 self.storage.lock(index.table, LockMode::AccessExclusive)?;
             }
             self.storage.lock(a.object, LockMode::AccessExclusive)?;
+            self.check_unused(&rel, "DROP TABLE")?;
+        } else if a.class == oids::PG_TRIGGER {
+            let above = self.row_by_oid(indexes::PG_TRIGGER_OID, a.object)?.oid("tgparentid")?;
+            if above.is_valid() {
+                let what = self.describe(a)?;
+                let of = self.describe(ObjectAddress::new(oids::PG_TRIGGER, above))?;
+                return Err(err!(
+                    DEPENDENT_OBJECTS_STILL_EXIST,
+                    "cannot drop {what} because {of} requires it"
+                )
+                .hint(format!("You can drop {of} instead.")));
+            }
         } else if a.object < Oid(12000) || a.object < Oid::FIRST_NORMAL && a.object.0 != 2200 {
             let what = self.describe(a)?;
             bail!(
@@ -337,16 +361,57 @@ impl Ddl<'_> {
                 self.delete_all(indexes::PG_AGGREGATE_FNOID, &key)?;
             }
             oids::PG_OPERATOR => {
+                self.unlink_operator(a.object)?;
                 self.delete_all(indexes::PG_OPERATOR_OID, &key)?;
             }
             oids::PG_COLLATION => {
                 self.delete_all(indexes::PG_COLLATION_OID, &key)?;
             }
-            _ => return Err(Error::unsupported(format!("DROP of {}", self.describe(a)?))),
+            _ if self.remove_by_scan(a)? => {}
+            class => match super::text_search::ts_class(class) {
+                Some(facts) => {
+                    if class == super::text_search::PG_TS_CONFIG {
+                        self.remove_ts_mappings(a.object)?;
+                    }
+                    self.delete_all(facts.by_oid, &key)?;
+                }
+                None => return Err(Error::unsupported(format!("DROP of {}", self.describe(a)?))),
+            },
         }
         depend::forget(self.rows, a)?;
         self.forget_all_roles(a)?;
         depend::remove_comments(self.rows, a)
+    }
+
+    /// Removes the row of an object whose system table is small.
+    fn remove_by_scan(&self, a: ObjectAddress) -> Result<bool> {
+        let known = matches!(
+            a.class,
+            oids::PG_CAST
+                | oids::PG_CONVERSION
+                | oids::PG_OPCLASS
+                | oids::PG_OPFAMILY
+                | oids::PG_AMOP
+                | oids::PG_AMPROC
+                | oids::PG_STATISTIC_EXT
+                | oids::PG_PUBLICATION
+                | oids::PG_EVENT_TRIGGER
+                | oids::PG_FOREIGN_DATA_WRAPPER
+                | oids::PG_FOREIGN_SERVER
+                | oids::PG_USER_MAPPING
+                | oids::PG_PUBLICATION_REL
+                | oids::PG_PUBLICATION_NAMESPACE
+                | oids::PG_LANGUAGE
+                | oids::PG_AM
+        );
+        if known {
+            if a.class == oids::PG_STATISTIC_EXT {
+                self.remove_statistics_data(a.object)?;
+            }
+            let row = self.row_of(a.class, a.object)?;
+            self.rows.delete(&row)?;
+        }
+        Ok(known)
     }
 
     fn remove_relation(&self, oid: Oid) -> Result<()> {

@@ -2,7 +2,7 @@
 //! stand for it in `pg_trigger`. The executor enforces it without calling them.
 
 use super::Ddl;
-use super::key::NewConstraint;
+use super::foreign_key_tree::{KeyPlan, NO_TRIGGERS};
 use base::{Oid, Result, bail, err};
 use catalog::depend::{self, DependKind, ObjectAddress};
 use catalog::{ForeignKey, IndexDesc, Persistence, RelKind, RelationDesc, SysRow, oids, vector};
@@ -32,13 +32,13 @@ fn action_procs(a: u8, update: bool) -> Oid {
 }
 
 impl Ddl<'_> {
-    /// Adds a foreign key; rows that are there are checked if `check` is set.
+    /// Adds a foreign key, and what stands for it on the partitions of both tables. Rows that are
+    /// there are not checked.
     pub fn add_foreign_key(
         &self,
         table: Oid,
         constraint: &ast::Constraint,
         fk: &ast::ForeignKey,
-        check: bool,
     ) -> Result<Oid> {
         let rel = self.view.relation(table)?;
         let target = self
@@ -51,9 +51,6 @@ impl Ddl<'_> {
             bail!(WRONG_OBJECT_TYPE, "referenced relation \"{}\" is not a table", target.name);
         }
         self.check_persistence(&rel, &target)?;
-        if target.kind == RelKind::Partitioned {
-            return Err(base::Error::unsupported("foreign keys that refer to partitioned tables"));
-        }
         if fk.period || fk.target_period {
             return Err(base::Error::unsupported("FOREIGN KEY with PERIOD"));
         }
@@ -90,24 +87,27 @@ impl Ddl<'_> {
             ff_eq_ops: ops.iter().map(|o| o.2).collect(),
             delete_set_columns: self.fk_columns(&rel, &fk.delete_columns)?,
         };
-        let oid = self.insert_constraint(NewConstraint {
+        for (n, name) in foreign.delete_set_columns.iter().zip(&fk.delete_columns) {
+            if !columns.contains(n) {
+                bail!(
+                    INVALID_COLUMN_REFERENCE,
+                    "column \"{name}\" referenced in ON DELETE SET action must be part of foreign \
+                     key"
+                );
+            }
+        }
+        let key = KeyPlan {
+            name,
             columns,
+            foreign,
             index: index.oid,
-            foreign: Some(foreign.clone()),
             deferrable: constraint.deferrable,
             deferred: constraint.initially_deferred,
             enforced: constraint.enforced,
             validated: !constraint.not_valid && constraint.enforced,
-            no_inherit: true,
-            ..NewConstraint::new(&name, rel.namespace, b'f', table)
-        })?;
-        if constraint.enforced {
-            self.insert_fk_triggers(oid, &rel, &target, index.oid, &foreign, constraint)?;
-        }
-        if check && !constraint.not_valid && constraint.enforced {
-            let made = self.view.constraint(oid)?;
-            self.storage.check_foreign_key(&*self.view.relation(table)?, &made)?;
-        }
+        };
+        let oid = self.insert_foreign_key(&rel, &key, Oid::INVALID)?;
+        self.foreign_key_tree(&rel, &target, &key, oid, NO_TRIGGERS)?;
         Ok(oid)
     }
 
@@ -128,8 +128,11 @@ impl Ddl<'_> {
         bail!(INVALID_TABLE_DEFINITION, "{message}")
     }
 
-    fn fk_columns(&self, rel: &RelationDesc, names: &[String]) -> Result<Vec<i16>> {
+    pub(super) fn fk_columns(&self, rel: &RelationDesc, names: &[String]) -> Result<Vec<i16>> {
         let number = |name: &String| {
+            if super::column::SYSTEM_COLUMNS.iter().any(|s| s.0 == *name) {
+                bail!(FEATURE_NOT_SUPPORTED, "system columns cannot be used in foreign keys");
+            }
             rel.column_number(name).ok_or_else(|| {
                 err!(
                     UNDEFINED_COLUMN,
@@ -216,8 +219,8 @@ impl Ddl<'_> {
                      table are of incompatible types: {} and {}.",
                     fk_attr.name,
                     pk_attr.name,
-                    self.format_type(fk_attr.type_oid, fk_attr.typmod),
-                    self.format_type(pk_attr.type_oid, pk_attr.typmod)
+                    self.format_type(fk_attr.type_oid, -1),
+                    self.format_type(pk_attr.type_oid, -1)
                 )));
             };
             all.push((pf, pp, ff));
@@ -233,58 +236,63 @@ impl Ddl<'_> {
         Ok(cast.is_some_and(|c| c.context == catalog::CastContext::Implicit))
     }
 
-    /// The four rows of `pg_trigger` that other programs expect of a foreign key.
-    fn insert_fk_triggers(
+    /// Two rows of `pg_trigger` that other programs expect of a foreign key: those of the table
+    /// referred to (`actions`) or those of the other; gives their OIDs.
+    pub(super) fn insert_fk_triggers(
         &self,
         constraint: Oid,
-        rel: &RelationDesc,
-        target: &RelationDesc,
-        index: Oid,
-        fk: &ForeignKey,
-        written: &ast::Constraint,
-    ) -> Result<()> {
+        key: &KeyPlan,
+        rel: Oid,
+        actions: bool,
+        parents: (Oid, Oid),
+    ) -> Result<(Oid, Oid)> {
         const AFTER_DELETE: i16 = 9;
         const AFTER_UPDATE: i16 = 17;
         const AFTER_INSERT: i16 = 5;
-        let on_target = (target.oid, rel.oid, "a");
-        let on_source = (rel.oid, target.oid, "c");
-        let all = [
-            (on_target, AFTER_DELETE, action_procs(fk.on_delete, false)),
-            (on_target, AFTER_UPDATE, action_procs(fk.on_update, true)),
-            (on_source, AFTER_INSERT, Oid(1644)),
-            (on_source, AFTER_UPDATE, Oid(1645)),
-        ];
-        for ((table, other, letter), kind, function) in all {
+        let fk = &key.foreign;
+        let all = match actions {
+            true => [
+                (AFTER_DELETE, action_procs(fk.on_delete, false), parents.0),
+                (AFTER_UPDATE, action_procs(fk.on_update, true), parents.1),
+            ],
+            false => [(AFTER_INSERT, Oid(1644), parents.0), (AFTER_UPDATE, Oid(1645), parents.1)],
+        };
+        let (table, other, letter) = match actions {
+            true => (fk.table, rel, "a"),
+            false => (rel, fk.table, "c"),
+        };
+        let mut made = Vec::new();
+        for (kind, function, parent) in all {
             let oid = self.rows.new_oid(oids::PG_TRIGGER)?;
             // Actions other than NO ACTION are never put off.
-            let at_once = letter == "a" && !matches!(function.0, 1654 | 1655);
+            let at_once = actions && !matches!(function.0, 1654 | 1655);
             let mut row = SysRow::new(oids::PG_TRIGGER)?;
             row.set_oid("oid", oid)?
                 .set_oid("tgrelid", table)?
+                .set_oid("tgparentid", parent)?
                 .set_text("tgname", &format!("RI_ConstraintTrigger_{letter}_{oid}"))?
                 .set_oid("tgfoid", function)?
                 .set_i16("tgtype", kind)?
                 .set_char("tgenabled", b'O')?
                 .set_bool("tgisinternal", true)?
                 .set_oid("tgconstrrelid", other)?
-                .set_oid("tgconstrindid", index)?
+                .set_oid("tgconstrindid", key.index)?
                 .set_oid("tgconstraint", constraint)?
-                .set_bool("tgdeferrable", written.deferrable && !at_once)?
-                .set_bool("tginitdeferred", written.initially_deferred && !at_once)?
+                .set_bool("tgdeferrable", key.deferrable && !at_once)?
+                .set_bool("tginitdeferred", key.deferred && !at_once)?
                 .set("tgattr", vector::from_i16s(oids::INT2VECTOR, &[]))?
                 .set("tgargs", types::Datum::bytes(Vec::new()))?;
             self.rows.insert(row)?;
             let own = ObjectAddress::new(oids::PG_TRIGGER, oid);
-            let made = ObjectAddress::new(oids::PG_CONSTRAINT, constraint);
-            depend::record(self.rows, own, made, DependKind::Internal)?;
+            let of = ObjectAddress::new(oids::PG_CONSTRAINT, constraint);
+            depend::record(self.rows, own, of, DependKind::Internal)?;
+            made.push(oid);
         }
-        for table in [rel.oid, target.oid] {
-            let mut class = self.class_row(table)?;
-            if !class.bool("relhastriggers")? {
-                class.set_bool("relhastriggers", true)?;
-                self.rows.update(class)?;
-            }
+        let mut class = self.class_row(table)?;
+        if !class.bool("relhastriggers")? {
+            class.set_bool("relhastriggers", true)?;
+            self.rows.update(class)?;
         }
-        Ok(())
+        Ok((made[0], made[1]))
     }
 }

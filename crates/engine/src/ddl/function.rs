@@ -89,6 +89,20 @@ fn is_polymorphic(ty: Oid) -> bool {
     matches!(ty.0, 2283 | 2277 | 2776 | 3500 | 3831 | 4537 | 5077 | 5078 | 5079 | 5080 | 4538)
 }
 
+/// What an input must be for a result of this polymorphic type to be known.
+pub(super) fn polymorphic_inputs(ty: Oid) -> &'static str {
+    match ty.0 {
+        2283 | 2277 | 2776 | 3500 => {
+            "anyelement, anyarray, anynonarray, anyenum, anyrange, or anymultirange"
+        }
+        3831 | 4537 => "anyrange or anymultirange",
+        _ => {
+            "anycompatible, anycompatiblearray, anycompatiblenonarray, anycompatiblerange, or \
+             anycompatiblemultirange"
+        }
+    }
+}
+
 impl Ddl<'_> {
     fn fill_proc(&self, row: &mut SysRow, new: &NewProc<'_>) -> Result<()> {
         row.set_text("proname", new.name)?
@@ -294,13 +308,7 @@ impl Ddl<'_> {
                 .detail(format!(
                     "A result of type {} requires at least one input of type {}.",
                     self.format_type(t.oid, -1),
-                    match t.oid.0 {
-                        2283 | 2277 | 2776 | 3500 =>
-                            "anyelement, anyarray, anynonarray, anyenum, anyrange, or anymultirange",
-                        3831 | 4537 => "anyrange or anymultirange",
-                        _ => "anycompatible, anycompatiblearray, anycompatiblenonarray, \
-                              anycompatiblerange, or anycompatiblemultirange",
-                    }
+                    polymorphic_inputs(t.oid)
                 )));
         }
         Ok((t.oid, name.setof))
@@ -479,7 +487,7 @@ impl Ddl<'_> {
         Ok(all.iter().find(|p| p.namespace == namespace && p.arg_types == d.args).cloned())
     }
 
-    fn replace_proc(&self, old: &ProcDesc, new: &NewProc<'_>) -> Result<()> {
+    pub(super) fn replace_proc(&self, old: &ProcDesc, new: &NewProc<'_>) -> Result<()> {
         let own = ObjectAddress::new(oids::PG_PROC, old.oid);
         self.require_owner(own)?;
         if old.kind != new.kind {

@@ -71,6 +71,8 @@ pub struct NewIndex {
     pub immediate: bool,
     /// The constraint it is for: kind (`p`, `u`), DEFERRABLE, INITIALLY DEFERRED.
     pub constraint: Option<(u8, bool, bool)>,
+    /// The operators of an exclusion constraint, by key.
+    pub exclusion: Vec<Oid>,
     /// JSON of the expressions.
     pub exprs: Option<String>,
     /// JSON of the predicate.
@@ -89,8 +91,12 @@ impl Ddl<'_> {
         if all.len() > 32 {
             bail!(TOO_MANY_COLUMNS, "cannot use more than 32 columns in an index");
         }
-        if new.unique {
-            let what = if new.primary { "PRIMARY KEY" } else { "UNIQUE" };
+        if new.unique || !new.exclusion.is_empty() {
+            let what = match (new.primary, new.unique) {
+                (true, _) => "PRIMARY KEY",
+                (_, true) => "UNIQUE",
+                _ => "EXCLUDE",
+            };
             self.check_unique_key(&table, &new.keys, what)?;
         }
         let columns = self.index_columns(&table, &all)?;
@@ -113,7 +119,9 @@ impl Ddl<'_> {
         })?;
         self.insert_index_row(oid, &new, &all)?;
         let mut class = self.class_row(new.table)?;
-        if !class.bool("relhasindex")? {
+        let noted = class.bool("relhasindex")?
+            || class.tid != base::Tid::INVALID && self.storage.note_index(new.table, class.tid)?;
+        if !noted {
             class.set_bool("relhasindex", true)?;
             self.rows.update(class)?;
         }
@@ -182,6 +190,7 @@ impl Ddl<'_> {
             .set_bool("indisunique", new.unique)?
             .set_bool("indnullsnotdistinct", new.nulls_not_distinct)?
             .set_bool("indisprimary", new.primary)?
+            .set_bool("indisexclusion", !new.exclusion.is_empty())?
             .set_bool("indimmediate", new.immediate)?
             .set_bool("indisvalid", true)?
             .set_bool("indisready", true)?
@@ -201,12 +210,23 @@ impl Ddl<'_> {
         let own = ObjectAddress::relation(oid);
         if let Some((kind, deferrable, deferred)) = new.constraint {
             let columns: Vec<i16> = new.keys.iter().map(|k| k.attnum).collect();
+            for text in [&new.exprs].into_iter().flatten() {
+                let exprs: Vec<ir::Expr> = crate::cook::from_text(text)?;
+                for e in &exprs {
+                    self.depend_expr_kind(own, e, new.table, DependKind::Auto)?;
+                }
+            }
+            if let Some(text) = &new.predicate {
+                let predicate: ir::Expr = crate::cook::from_text(text)?;
+                self.depend_expr_kind(own, &predicate, new.table, DependKind::Auto)?;
+            }
             let constraint = self.insert_constraint(super::key::NewConstraint {
                 index: oid,
                 deferrable,
                 deferred,
                 columns,
                 no_inherit: true,
+                exclusion: new.exclusion.clone(),
                 ..super::key::NewConstraint::new(&new.name, new.namespace, kind, new.table)
             })?;
             let constraint = ObjectAddress::new(oids::PG_CONSTRAINT, constraint);
@@ -359,6 +379,7 @@ impl Ddl<'_> {
             primary: false,
             immediate: true,
             constraint: None,
+            exclusion: Vec::new(),
             exprs,
             predicate,
             options: super::table::reloptions(&stmt.options)?,
@@ -379,7 +400,7 @@ impl Ddl<'_> {
         self.choose_relation_name(&table.name, Some(&joined), "idx", table.namespace)
     }
 
-    fn index_elem(
+    pub(super) fn index_elem(
         &self,
         table: &RelationDesc,
         elem: &ast::IndexElem,
@@ -521,7 +542,7 @@ fn elem_option(elem: &ast::IndexElem) -> i16 {
 }
 
 /// What an element's own column is called.
-fn elem_name(elem: &ast::IndexElem) -> String {
+pub(super) fn elem_name(elem: &ast::IndexElem) -> String {
     if let Some(name) = &elem.name {
         return name.clone();
     }

@@ -37,8 +37,12 @@ pub struct NewConstraint {
     pub is_local: bool,
     /// How many parents have it.
     pub inherit_count: i16,
+    /// The constraint it was made from, or 0.
+    pub parent: Oid,
     /// Columns concerned.
     pub columns: Vec<i16>,
+    /// The operators of an exclusion constraint.
+    pub exclusion: Vec<Oid>,
     /// What a foreign key has more.
     pub foreign: Option<ForeignKey>,
     /// JSON of a check.
@@ -62,7 +66,9 @@ impl NewConstraint {
             no_inherit: false,
             is_local: true,
             inherit_count: 0,
+            parent: Oid::INVALID,
             columns: Vec::new(),
+            exclusion: Vec::new(),
             foreign: None,
             expr: None,
         }
@@ -90,10 +96,14 @@ impl Ddl<'_> {
             .set_char("confmatchtype", b' ')?
             .set_bool("conislocal", new.is_local)?
             .set_i16("coninhcount", new.inherit_count)?
+            .set_oid("conparentid", new.parent)?
             .set_bool("connoinherit", new.no_inherit)?
             .set_opt_text("conbin", new.expr.as_deref())?;
         if !new.columns.is_empty() {
             row.set("conkey", vector::from_i16s(oids::INT2_ARRAY, &new.columns))?;
+        }
+        if !new.exclusion.is_empty() {
+            row.set("conexclop", vector::from_oids(oids::OID_ARRAY, &new.exclusion))?;
         }
         if let Some(f) = &new.foreign {
             row.set_oid("confrelid", f.table)?
@@ -117,7 +127,7 @@ impl Ddl<'_> {
     fn depend_constraint(&self, oid: Oid, new: &NewConstraint) -> Result<()> {
         let own = ObjectAddress::new(oids::PG_CONSTRAINT, oid);
         if new.relation.is_valid() {
-            for n in &new.columns {
+            for n in new.columns.iter().filter(|n| **n != 0) {
                 let column = ObjectAddress::column(new.relation, *n);
                 depend::record(self.rows, own, column, DependKind::Auto)?;
             }
@@ -262,6 +272,7 @@ impl Ddl<'_> {
                 constraint.deferrable,
                 constraint.initially_deferred,
             )),
+            exclusion: Vec::new(),
             exprs: None,
             predicate: None,
             options: super::table::reloptions(&key.options)?,

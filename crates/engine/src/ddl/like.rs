@@ -220,7 +220,7 @@ impl Ddl<'_> {
         let constraint = source
             .constraints
             .iter()
-            .find(|c| c.index == index.oid && matches!(c.kind, b'p' | b'u'));
+            .find(|c| c.index == index.oid && matches!(c.kind, b'p' | b'u' | b'x'));
         let name = match name {
             Some(name) => name,
             None => {
@@ -231,8 +231,9 @@ impl Ddl<'_> {
                     _ if index.is_primary => {
                         self.choose_relation_name(&rel.name, None, "pkey", rel.namespace)?
                     }
-                    Some(_) => {
-                        self.choose_relation_name(&rel.name, Some(&joined), "key", rel.namespace)?
+                    Some(c) => {
+                        let label = if c.kind == b'x' { "excl" } else { "key" };
+                        self.choose_relation_name(&rel.name, Some(&joined), label, rel.namespace)?
                     }
                     None => {
                         self.choose_relation_name(&rel.name, Some(&joined), "idx", rel.namespace)?
@@ -253,6 +254,10 @@ impl Ddl<'_> {
             primary: index.is_primary,
             immediate: index.is_immediate,
             constraint: constraint.map(|c| (c.kind, c.deferrable, c.deferred)),
+            exclusion: match constraint {
+                Some(c) if c.kind == b'x' => c.exclusion_ops.clone(),
+                _ => Vec::new(),
+            },
             exprs: if exprs.is_empty() { None } else { Some(crate::cook::to_text(&exprs)?) },
             predicate,
             options: index.rel_options.iter().map(|(n, v)| format!("{n}={v}")).collect(),

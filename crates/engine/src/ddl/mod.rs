@@ -2,21 +2,29 @@
 //! system tables through [`catalog::RowWriter`], and on files through [`RelStorage`]: both are
 //! undone if the transaction is.
 
+mod aggregate;
 pub mod alter;
+mod cast;
 pub mod collation;
 mod column;
 pub mod comment;
 pub mod create_type;
 pub mod describe;
 pub mod drop;
+mod exclude;
 pub mod foreign_key;
+mod foreign_key_tree;
 pub mod function;
 pub mod grant;
 pub mod index;
 pub mod inherit;
 pub mod key;
 pub mod like;
+mod lookup;
 pub mod name;
+pub mod no_files;
+mod opclass;
+mod operator;
 pub mod option;
 pub mod partition;
 pub mod policy;
@@ -27,7 +35,10 @@ mod rule;
 pub mod schema;
 pub mod sequence;
 pub mod shared_depend;
+mod statistics;
 pub mod table;
+pub mod text_search;
+pub mod trigger;
 pub mod type_name;
 
 pub mod view;
@@ -57,6 +68,13 @@ pub trait RelStorage {
     fn check_rows(&self, table: &RelationDesc, name: &str, check: &ir::Expr) -> Result<()>;
     /// Fails if a row of the table refers to nothing.
     fn check_foreign_key(&self, table: &RelationDesc, fk: &ConstraintDesc) -> Result<()>;
+    /// Fails if a row of the table refers to one of a partition that is to go.
+    fn check_not_referenced(&self, fk: &ConstraintDesc) -> Result<()>;
+    /// Fails if two rows of a table conflict in an exclusion constraint.
+    fn check_excluded(&self, table: &RelationDesc, index: &IndexDesc) -> Result<()>;
+    /// Notes that a table has an index, apart from the transaction: others that make indexes need
+    /// not wait for it. False if only this transaction knows the row.
+    fn note_index(&self, table: Oid, row: base::Tid) -> Result<bool>;
     /// Opens a table's files, so that they can be read after it has got others.
     fn open(&self, table: &RelationDesc) -> Result<()>;
     /// Writes the rows of `old` to the files of `new`, with some columns computed: from the old

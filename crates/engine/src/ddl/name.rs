@@ -183,7 +183,7 @@ impl Ddl<'_> {
         }
     }
 
-    fn constraint_exists(&self, namespace: Oid, name: &str) -> Result<bool> {
+    pub(super) fn constraint_exists(&self, namespace: Oid, name: &str) -> Result<bool> {
         let key = [types::Datum::text(name), types::Datum::U32(namespace.0)];
         Ok(!self.rows.index_scan(catalog::indexes::PG_CONSTRAINT_NAME, &key)?.is_empty())
     }

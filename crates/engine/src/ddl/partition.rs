@@ -471,27 +471,19 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// A partitioned table's partitions by their bounds, the default one last.
+    pub(super) fn partitions_in_order(&self, rel: &RelationDesc) -> Result<Vec<Oid>> {
+        Partitioning::load(&self.view, rel)?.in_order()
+    }
+
     /// A partition gets the indexes and foreign keys its parent has.
     pub(super) fn inherit_indexes(&self, child: Oid, parent: &RelationDesc) -> Result<()> {
         let parent = self.view.relation(parent.oid)?;
         for index in &parent.indexes {
             self.inherit_index(child, &parent, index, true)?;
         }
-        for c in parent.constraints.iter().filter(|c| c.kind == b'f') {
-            let made = self.foreign_key_ast(&parent, c)?;
-            if let ast::ConstraintKind::ForeignKey(fk) = &made.kind {
-                let oid = self.add_foreign_key(child, &made, fk, true)?;
-                let mut row = self.constraint_row(oid)?;
-                row.set_oid("conparentid", c.oid)?
-                    .set_bool("conislocal", false)?
-                    .set_i16("coninhcount", 1)?;
-                self.rows.update(row)?;
-                let own = ObjectAddress::new(oids::PG_CONSTRAINT, oid);
-                let above = ObjectAddress::new(oids::PG_CONSTRAINT, c.oid);
-                depend::record(self.rows, own, above, DependKind::PartitionPrimary)?;
-            }
-        }
-        Ok(())
+        self.inherit_triggers(child, &parent)?;
+        self.inherit_foreign_keys(child, &parent)
     }
 
     /// Makes an index of a partition for one of its parent, or takes one that is like it.
@@ -778,6 +770,7 @@ impl Ddl<'_> {
             .map_err(|e| e.at(name.pos))?;
         self.storage.lock(child.oid, LockMode::AccessExclusive)?;
         let child = self.view.relation(child.oid)?;
+        self.check_detached(&child)?;
         self.remove_parent(&child, parent)?;
         let default = child.partition_bound.as_deref().map(StoredBound::parse).transpose()?;
         let mut class = self.class_row(child.oid)?;
@@ -801,7 +794,10 @@ impl Ddl<'_> {
         for index in &child.indexes {
             self.unlink_index(index.oid)?;
         }
-        for c in child.constraints.iter().filter(|c| c.parent.is_valid()) {
+        self.drop_inherited_triggers(&child)?;
+        self.detach_foreign_keys(&child)?;
+        let own = |c: &&catalog::ConstraintDesc| c.parent.is_valid() && c.kind != b'f';
+        for c in child.constraints.iter().filter(own) {
             let mut row = self.constraint_row(c.oid)?;
             row.set_oid("conparentid", Oid::INVALID)?
                 .set_bool("conislocal", true)?

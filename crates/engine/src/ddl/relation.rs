@@ -357,6 +357,7 @@ impl Ddl<'_> {
             primary: true,
             immediate: true,
             constraint: None,
+            exclusion: Vec::new(),
             exprs: None,
             predicate: None,
             options: Vec::new(),

@@ -429,12 +429,13 @@ impl Ddl<'_> {
                     self.add_key(oid, &p.constraint, k, true, false)?
                 }
                 ConstraintKind::Unique(k) => self.add_key(oid, &p.constraint, k, false, false)?,
+                ConstraintKind::Exclude(x) => self.add_exclude(oid, &p.constraint, x, false)?,
                 _ => {}
             }
         }
         for p in &later.foreign {
             if let ConstraintKind::ForeignKey(f) = &p.constraint.kind {
-                self.add_foreign_key(oid, &p.constraint, f, false)?;
+                self.add_foreign_key(oid, &p.constraint, f)?;
             }
         }
         Ok(())
@@ -489,9 +490,10 @@ fn sort_constraint<'s>(mut p: Pending<'s>, later: &mut Later<'s>) -> Result<()> 
     }
     let list = match &p.constraint.kind {
         ConstraintKind::Check(_) => &mut later.checks,
-        ConstraintKind::Unique(_) | ConstraintKind::PrimaryKey(_) => &mut later.keys,
+        ConstraintKind::Unique(_) | ConstraintKind::PrimaryKey(_) | ConstraintKind::Exclude(_) => {
+            &mut later.keys
+        }
         ConstraintKind::ForeignKey(_) => &mut later.foreign,
-        ConstraintKind::Exclude(_) => return Err(Error::unsupported("EXCLUDE constraints")),
         _ => return Ok(()),
     };
     let _ = p.column;

@@ -2,7 +2,7 @@
 
 use crate::Session;
 use base::{Error, Result, err};
-use catalog::{ConstraintDesc, RelationDesc};
+use catalog::{ConstraintDesc, IndexDesc, RelationDesc};
 use functions::FnEnv;
 use types::Datum;
 
@@ -65,6 +65,46 @@ pub(super) fn mixed(session: &Session, table: &RelationDesc, fk: &ConstraintDesc
         fk.name
     )
     .detail("MATCH FULL does not allow mixing of null and nonnull key values.");
+    named(session, e, table, fk)
+}
+
+/// Rows that are there conflict in a new exclusion constraint.
+pub(super) fn excluded(
+    session: &Session,
+    index: &IndexDesc,
+    names: &[String],
+    key: &[Datum],
+) -> Result<Error> {
+    let env = session.env()?;
+    let io = env.io();
+    let mut shown = Vec::new();
+    for (attr, value) in index.tuple.attrs.iter().zip(key) {
+        shown.push(crate::describe::value_text(attr.type_oid, value, &io)?);
+    }
+    let key = format!("({})=({})", names.join(", "), shown.join(", "));
+    Ok(err!(EXCLUSION_VIOLATION, "could not create exclusion constraint \"{}\"", index.name)
+        .detail(format!("Key {key} conflicts with key {key}.")))
+}
+
+/// A partition that others refer to is to go.
+pub(super) fn removing(
+    session: &Session,
+    table: &RelationDesc,
+    target: &RelationDesc,
+    fk: &ConstraintDesc,
+    key: &[Datum],
+) -> Result<Error> {
+    let e = err!(
+        FOREIGN_KEY_VIOLATION,
+        "removing partition \"{}\" violates foreign key constraint \"{}\"",
+        target.name,
+        fk.name
+    )
+    .detail(format!(
+        "Key {} is still referenced from table \"{}\".",
+        key_text(session, table, &fk.columns, key)?,
+        table.name
+    ));
     named(session, e, table, fk)
 }
 

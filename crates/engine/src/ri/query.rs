@@ -6,7 +6,7 @@ use crate::ddl::name::quote;
 use crate::session::RunParts;
 use access::heap::Viewer;
 use base::{Error, Oid, Result};
-use catalog::{CatalogView, ConstraintDesc, ForeignKey, RelationDesc};
+use catalog::{CatalogView, ConstraintDesc, ForeignKey, IndexDesc, RelKind, RelationDesc};
 use executor::Execution;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -44,6 +44,15 @@ fn full_name(view: &CatalogView, rel: &RelationDesc) -> Result<String> {
     Ok(format!("{}.{}", quote(schema), quote(&rel.name)))
 }
 
+/// A table without what inherits from it, but a partitioned one with its partitions.
+fn own_rows(view: &CatalogView, rel: &RelationDesc) -> Result<String> {
+    let name = full_name(view, rel)?;
+    Ok(match rel.kind {
+        RelKind::Partitioned => name,
+        _ => format!("ONLY {name}"),
+    })
+}
+
 fn column(rel: &RelationDesc, n: i16) -> &str {
     &rel.tuple.attrs[n as usize - 1].name
 }
@@ -76,7 +85,7 @@ impl Key {
     }
 
     fn sql(&self, view: &CatalogView, step: Step) -> Result<(String, Vec<Oid>)> {
-        let (table, target) = (full_name(view, &self.table)?, full_name(view, &self.target)?);
+        let (table, target) = (own_rows(view, &self.table)?, own_rows(view, &self.target)?);
         let fk_types = types_of(&self.table, &self.fk.columns);
         let pk_types = types_of(&self.target, &self.foreign.columns);
         let of_target = conditions(&self.target, &self.foreign.columns);
@@ -84,23 +93,21 @@ impl Key {
         Ok(match step {
             Step::Target | Step::OldTarget => {
                 let types = if step == Step::Target { fk_types } else { pk_types };
-                let sql =
-                    format!("SELECT 1 FROM ONLY {target} x WHERE {of_target} FOR KEY SHARE OF x");
+                let sql = format!("SELECT 1 FROM {target} x WHERE {of_target} FOR KEY SHARE OF x");
                 (sql, types)
             }
             Step::Referencing => {
-                let sql =
-                    format!("SELECT 1 FROM ONLY {table} x WHERE {of_table} FOR KEY SHARE OF x");
+                let sql = format!("SELECT 1 FROM {table} x WHERE {of_table} FOR KEY SHARE OF x");
                 (sql, pk_types)
             }
-            Step::Delete => (format!("DELETE FROM ONLY {table} x WHERE {of_table}"), pk_types),
+            Step::Delete => (format!("DELETE FROM {table} x WHERE {of_table}"), pk_types),
             Step::Update => {
                 let first = self.fk.columns.len() + 1;
                 let value = |(i, n): (usize, &i16)| {
                     format!("{} = ${}", quote(column(&self.table, *n)), first + i)
                 };
                 let sets: Vec<String> = self.fk.columns.iter().enumerate().map(value).collect();
-                let sql = format!("UPDATE ONLY {table} x SET {} WHERE {of_table}", sets.join(", "));
+                let sql = format!("UPDATE {table} x SET {} WHERE {of_table}", sets.join(", "));
                 (sql, [pk_types.clone(), pk_types].concat())
             }
             Step::SetNull(deleted) | Step::SetDefault(deleted) => {
@@ -109,7 +116,7 @@ impl Key {
                 let columns = if deleted && !some.is_empty() { some } else { &self.fk.columns };
                 let value = |n: &i16| format!("{} = {word}", quote(column(&self.table, *n)));
                 let sets: Vec<String> = columns.iter().map(value).collect();
-                let sql = format!("UPDATE ONLY {table} x SET {} WHERE {of_table}", sets.join(", "));
+                let sql = format!("UPDATE {table} x SET {} WHERE {of_table}", sets.join(", "));
                 (sql, pk_types)
             }
         })
@@ -162,8 +169,15 @@ impl Session {
 
     fn enforce(&self, event: &Event) -> Result<()> {
         let view = self.core.view()?;
+        if let Kind::Trigger(oid, bit) = event.kind {
+            return self.fire_trigger(&view, event, oid, bit);
+        }
+        if event.kind == Kind::Unique {
+            return self.recheck_unique(&view, event);
+        }
         let Some(key) = Key::find(&view, event)? else { return Ok(()) };
         match event.kind {
+            Kind::Unique | Kind::Trigger(..) => Ok(()),
             Kind::Check => self.check_reference(&key, event),
             Kind::Deleted => match key.foreign.on_delete {
                 b'c' => self.step(&key, Step::Delete, &event.old).map(drop),
@@ -181,6 +195,80 @@ impl Session {
                 action => self.refuse(&key, event, action == b'r'),
             },
         }
+    }
+
+    /// Calls the function of an AFTER trigger.
+    fn fire_trigger(&self, view: &CatalogView, event: &Event, oid: Oid, bit: i16) -> Result<()> {
+        let Some(rel) = view.find_relation(event.table)? else { return Ok(()) };
+        let Some(t) = rel.triggers.iter().find(|t| t.oid == oid) else { return Ok(()) };
+        self.core.txn()?.increment_command()?;
+        let some = |row: &'_ Vec<Datum>| (!row.is_empty()).then(|| row.clone());
+        let (old, new) = (some(&event.old), some(&event.new));
+        let f = crate::trigger::Firing {
+            rel: &rel,
+            trigger: t,
+            event: bit,
+            old: old.as_deref(),
+            new: new.as_deref(),
+        };
+        crate::trigger::call(&self.core, &f)?;
+        self.core.txn()?.increment_command().map(drop)
+    }
+
+    fn recheck_unique(&self, view: &CatalogView, event: &Event) -> Result<()> {
+        let Some(rel) = view.find_relation(event.table)? else { return Ok(()) };
+        let found = rel.constraints.iter().find(|c| c.oid == event.constraint);
+        let Some(index) = found.map(|c| c.index) else { return Ok(()) };
+        let txn = self.core.txn()?;
+        txn.increment_command()?;
+        let env = self.env()?;
+        let snapshot = Arc::new(txn.latest_snapshot());
+        let storage = self.core.database.storage();
+        let options = executor::BulkOptions::default();
+        let mut bulk =
+            executor::BulkInsert::new(&env.view, storage, &rel, snapshot.clone(), options)?;
+        let parts = RunParts::new(self)?;
+        bulk.recheck_unique(parts.cx(&env), &snapshot, index, event.tid)
+    }
+
+    /// Fails if two rows of a table have the same key in an exclusion constraint's index.
+    pub(crate) fn refuse_excluded(&self, table: &RelationDesc, index: &IndexDesc) -> Result<()> {
+        let env = self.env()?;
+        let mut exprs = match &index.exprs {
+            Some(text) => crate::cook::from_text::<Vec<ir::Expr>>(text)?,
+            None => Vec::new(),
+        }
+        .into_iter();
+        let (mut keys, mut names) = (Vec::new(), Vec::new());
+        for (i, n) in index.columns.iter().take(usize::from(index.n_keys)).enumerate() {
+            keys.push(match *n {
+                0 => {
+                    let e = exprs.next().ok_or_else(|| Error::internal("too few expressions"))?;
+                    names.push(index.tuple.attrs[i].name.to_string());
+                    let text = self.with_ddl("", |ddl| ddl.expr_text(table, &e))?;
+                    format!("({text})")
+                }
+                n => {
+                    names.push(column(table, n).to_string());
+                    quote(column(table, n))
+                }
+            });
+        }
+        let mut wanted: Vec<String> = keys.iter().map(|k| format!("{k} IS NOT NULL")).collect();
+        if let Some(text) = &index.predicate {
+            let e: ir::Expr = crate::cook::from_text(text)?;
+            wanted.push(format!("({})", self.with_ddl("", |ddl| ddl.expr_text(table, &e))?));
+        }
+        let numbers: Vec<String> = (1..=keys.len()).map(|n| n.to_string()).collect();
+        let sql = format!(
+            "SELECT {} FROM {} WHERE {} GROUP BY {} HAVING pg_catalog.count(*) > 1 LIMIT 1",
+            keys.join(", "),
+            own_rows(&env.view, table)?,
+            wanted.join(" AND "),
+            numbers.join(", ")
+        );
+        let Some(key) = self.first_row(&env, &sql, keys.len())? else { return Ok(()) };
+        Err(error::excluded(self, index, &names, &key)?)
     }
 
     fn check_reference(&self, key: &Key, event: &Event) -> Result<()> {
@@ -252,26 +340,60 @@ impl Session {
         }
         let and = if foreign.match_type == b'f' { " OR " } else { " AND " };
         let sql = format!(
-            "SELECT {} FROM ONLY {} fk LEFT JOIN ONLY {} pk ON ({}) WHERE pk.{} IS NULL AND ({}) \
-             LIMIT 1",
+            "SELECT {} FROM {} fk LEFT JOIN {} pk ON ({}) WHERE pk.{} IS NULL AND ({}) LIMIT 1",
             keys.join(", "),
-            full_name(&env.view, table)?,
-            full_name(&env.view, &target)?,
+            own_rows(&env.view, table)?,
+            own_rows(&env.view, &target)?,
             joins.join(" AND "),
             quote(column(&target, foreign.columns[0])),
             wanted.join(and)
         );
-        let statements = parser::parse(&sql)?;
+        self.first_row(&env, &sql, fk.columns.len())
+    }
+
+    /// Fails if a row refers to one of the partition that the constraint stands for.
+    pub(crate) fn refuse_referenced(&self, fk: &ConstraintDesc) -> Result<()> {
+        let Some(foreign) = &fk.foreign else { return Ok(()) };
+        let env = self.env()?;
+        let table = env.view.relation(fk.relation)?;
+        let target = env.view.relation(foreign.table)?;
+        let (mut keys, mut joins) = (Vec::new(), Vec::new());
+        for (n, m) in fk.columns.iter().zip(&foreign.columns) {
+            let (key, pk) = (quote(column(&table, *n)), quote(column(&target, *m)));
+            joins.push(format!("pk.{pk} OPERATOR(pg_catalog.=) fk.{key}"));
+            keys.push(format!("fk.{key}"));
+        }
+        let sql = format!(
+            "SELECT {} FROM {} fk JOIN {} pk ON ({}) LIMIT 1",
+            keys.join(", "),
+            own_rows(&env.view, &table)?,
+            own_rows(&env.view, &target)?,
+            joins.join(" AND "),
+        );
+        match self.first_row(&env, &sql, keys.len())? {
+            None => Ok(()),
+            Some(key) => Err(error::removing(self, &table, &target, fk, &key)?),
+        }
+    }
+
+    /// The first columns of the first row of a query that looks past the user's rights.
+    fn first_row(
+        &self,
+        env: &crate::StatementEnv<'_>,
+        sql: &str,
+        columns: usize,
+    ) -> Result<Option<Vec<Datum>>> {
+        let statements = parser::parse(sql)?;
         let analysed = self.core.as_system(|| self.analyse(statements.first(), &[]))?;
         let Some(query) = analysed.queries.into_iter().next() else { return Ok(None) };
-        let plan = self.core.as_system(|| self.plan(&env, query, None, 0.0))?;
-        let compiled = self.compile(&env, plan)?;
+        let plan = self.core.as_system(|| self.plan(env, query, None, 0.0))?;
+        let compiled = self.compile(env, plan)?;
         let snapshot = Arc::new(self.core.txn()?.latest_snapshot());
         let mut run = Execution::new(compiled, Arc::from([]), snapshot);
         let parts = RunParts::new(self)?;
-        while let Some(batch) = run.next_batch(parts.cx(&env), 1)? {
+        while let Some(batch) = run.next_batch(parts.cx(env), 1)? {
             if let Some(i) = batch.positions().next() {
-                let keys = batch.columns.iter().take(fk.columns.len());
+                let keys = batch.columns.iter().take(columns);
                 return Ok(Some(keys.map(|c| c.get(i)).collect()));
             }
         }

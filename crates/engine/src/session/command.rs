@@ -41,6 +41,18 @@ impl Session {
                 self.own_database(o)?;
                 "ALTER DATABASE"
             }
+            Stmt::CreateTablespace(s) => {
+                self.create_tablespace(s)?;
+                "CREATE TABLESPACE"
+            }
+            Stmt::DropTablespace { name, missing_ok } => {
+                self.drop_tablespace(name, *missing_ok)?;
+                "DROP TABLESPACE"
+            }
+            Stmt::AlterTablespace { name, options, reset } => {
+                self.alter_tablespace(name, options, *reset)?;
+                "ALTER TABLESPACE"
+            }
             _ => return self.role_command(stmt, text, params, sink),
         };
         Ok(Some(tag.to_string()))

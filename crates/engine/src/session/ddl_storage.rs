@@ -1,6 +1,6 @@
 //! What definitions do to files and locks, in the session's transaction.
 
-use super::Session;
+use super::{Session, SessionOptions};
 use crate::ddl::RelStorage;
 use access::heap::{BuildScan, HeapScan, ScanOptions, ScanSource};
 use access::index::{BuildOptions, BuildOutcome, BuildSource};
@@ -179,6 +179,52 @@ impl RelStorage for Session {
         let files = Sequence::open(storage, rel.relfile, rel.persistence.for_files());
         let row = files.read()?;
         Ok((row.last_value, row.is_called))
+    }
+
+    fn check_excluded(&self, table: &RelationDesc, index: &IndexDesc) -> Result<()> {
+        self.refuse_excluded(table, index)
+    }
+
+    fn note_index(&self, table: Oid, row: base::Tid) -> Result<bool> {
+        let options =
+            SessionOptions { background: Some(self.core.state.oid), ..SessionOptions::default() };
+        let mut other = Session::new(&self.core.database, &options)?;
+        let mut tries = 0;
+        loop {
+            other.ensure_transaction()?;
+            let done = other.with_ddl("", |ddl| {
+                let index = catalog::indexes::PG_CLASS_OID;
+                let rows = ddl.rows.index_scan(index, &[types::Datum::U32(table.0)])?;
+                match rows.into_iter().next() {
+                    Some(class) if class.bool("relhasindex")? => Ok(true),
+                    Some(mut class) if class.tid == row || tries > 0 => {
+                        class.set_bool("relhasindex", true)?;
+                        ddl.rows.update(class)?;
+                        Ok(true)
+                    }
+                    _ => Ok(false),
+                }
+            });
+            match done {
+                Ok(done) => {
+                    other.commit_transaction()?;
+                    return Ok(done);
+                }
+                // Somebody else has just changed the row: it is read again.
+                Err(e) if e.code() == base::SqlState::INTERNAL_ERROR && tries < 10 => {
+                    other.rollback_all()?;
+                    tries += 1;
+                }
+                Err(e) => {
+                    let _ = other.rollback_all();
+                    return Err(e);
+                }
+            }
+        }
+    }
+
+    fn check_not_referenced(&self, fk: &ConstraintDesc) -> Result<()> {
+        self.refuse_referenced(fk)
     }
 
     fn check_foreign_key(&self, table: &RelationDesc, fk: &ConstraintDesc) -> Result<()> {

@@ -6,8 +6,10 @@ use super::lookup::ViewLookup;
 use crate::settings::Resolved;
 use base::{Error, Oid, Result};
 use catalog::CatalogView;
-use functions::{CallInfo, CatalogLookup, FnEnv};
-use std::cell::Cell;
+use functions::ts::{Dictionary, TsConfig};
+use functions::{CallInfo, CatalogLookup, FnEnv, QueryRows};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::sync::Arc;
 use types::Datum;
 use types::io::Format;
@@ -26,6 +28,9 @@ pub struct StatementEnv<'a> {
     random: &'a Cell<[u64; 2]>,
     statement_micros: i64,
     transaction_micros: i64,
+    /// What text search has looked up, by OID.
+    ts_configs: RefCell<HashMap<Oid, Arc<TsConfig>>>,
+    ts_dictionaries: RefCell<HashMap<Oid, Arc<Dictionary>>>,
 }
 
 impl Session {
@@ -53,6 +58,8 @@ impl<'a> StatementEnv<'a> {
             random,
             statement_micros,
             transaction_micros: transaction.unwrap_or(statement_micros),
+            ts_configs: RefCell::default(),
+            ts_dictionaries: RefCell::default(),
         })
     }
 }
@@ -137,6 +144,28 @@ impl FnEnv for StatementEnv<'_> {
 
     fn call_session_fn(&self, call: &CallInfo, args: &[Datum]) -> Option<Result<Datum>> {
         crate::functions::call(self, call, args)
+    }
+
+    fn ts_config(&self, oid: Oid) -> Result<Arc<TsConfig>> {
+        if let Some(found) = self.ts_configs.borrow().get(&oid) {
+            return Ok(found.clone());
+        }
+        let found = super::text_search::config(self, oid)?;
+        self.ts_configs.borrow_mut().insert(oid, found.clone());
+        Ok(found)
+    }
+
+    fn ts_dictionary(&self, oid: Oid) -> Result<Arc<Dictionary>> {
+        if let Some(found) = self.ts_dictionaries.borrow().get(&oid) {
+            return Ok(found.clone());
+        }
+        let found = super::text_search::dictionary(self, oid)?;
+        self.ts_dictionaries.borrow_mut().insert(oid, found.clone());
+        Ok(found)
+    }
+
+    fn run_query(&self, sql: &str, most: Option<usize>) -> Result<QueryRows> {
+        crate::inner_query::run(self, sql, most)
     }
 
     fn session_rows(&self, call: &CallInfo, args: &[Datum]) -> Option<Result<Vec<Vec<Datum>>>> {

@@ -70,10 +70,33 @@ impl ViewLookup {
                 found.first().map(|o| o.oid)
             }
             types::oid::REGCOLLATION => view.collation_named(schema, last)?.map(|c| c.oid),
-            types::oid::REGCONFIG => builtin_named("pg_ts_config", "cfgname", schema, last),
-            types::oid::REGDICTIONARY => builtin_named("pg_ts_dict", "dictname", schema, last),
+            types::oid::REGCONFIG => self.text_search((Oid(3608), "cfgnamespace"), schema, last)?,
+            types::oid::REGDICTIONARY => {
+                self.text_search((Oid(3604), "dictnamespace"), schema, last)?
+            }
             _ => return self.reg_signature(reg_type, text),
         })
+    }
+
+    fn text_search(
+        &self,
+        place: (Oid, &str),
+        schema: Option<&str>,
+        name: &str,
+    ) -> Result<Option<Oid>> {
+        let Some(core) = self.core.upgrade() else { return Ok(None) };
+        super::text_search::find_named(&*core.store, &self.view, place, schema, name)
+    }
+
+    /// The name of a configuration or dictionary, qualified unless it is the first in the path.
+    fn text_search_name(&self, class: Oid, oid: Oid) -> Option<String> {
+        let core = self.core.upgrade()?;
+        let facts = crate::ddl::text_search::ts_class(class)?;
+        let rows = catalog::RowStore::index_scan(&*core.store, facts.by_oid, &[Datum::U32(oid.0)]);
+        let row = rows.ok()?.into_iter().next()?;
+        let (namespace, name) = (row.oid(facts.schema).ok()?, row.text(facts.name).ok()?);
+        let first = self.text_search((facts.by_name, facts.schema), None, &name).ok()?;
+        Some(self.qualified(namespace, &name, first == Some(oid)))
     }
 
     /// `f(int)` and the like.
@@ -276,8 +299,8 @@ impl TypeLookup for ViewLookup {
                 format!("{}({},{})", o.name, side(o.left), side(o.right))
             }
             types::oid::REGCOLLATION => quote(&view.find_collation(oid).ok()??.name),
-            types::oid::REGCONFIG => quote(&builtin_name("pg_ts_config", "cfgname", oid)?),
-            types::oid::REGDICTIONARY => quote(&builtin_name("pg_ts_dict", "dictname", oid)?),
+            types::oid::REGCONFIG => self.text_search_name(Oid(3602), oid)?,
+            types::oid::REGDICTIONARY => self.text_search_name(Oid(3600), oid)?,
             _ => return None,
         })
     }
@@ -327,33 +350,6 @@ impl CatalogLookup for ViewLookup {
     fn database_name(&self, oid: Oid) -> Option<String> {
         self.view.find_database(oid).ok()?.map(|d| d.name.to_string())
     }
-}
-
-/// Columns of a built-in table whose objects cannot be made yet.
-fn builtin_rows(table: &str, column: &str) -> Option<Vec<(Oid, String)>> {
-    let table = functions::builtin::table(table)?;
-    let place = |name: &str| table.columns().iter().position(|c| *c == name);
-    let (oid, name) = (place("oid")?, place(column)?);
-    let mut out = Vec::new();
-    for row in table.rows() {
-        if let (Some(Some(number)), Some(Some(text))) = (row.get(oid), row.get(name))
-            && let Ok(number) = number.parse()
-        {
-            out.push((Oid(number), text.to_string()));
-        }
-    }
-    Some(out)
-}
-
-fn builtin_named(table: &str, column: &str, schema: Option<&str>, name: &str) -> Option<Oid> {
-    if schema.is_some_and(|s| s != "pg_catalog") {
-        return None;
-    }
-    builtin_rows(table, column)?.into_iter().find(|r| r.1 == name).map(|r| r.0)
-}
-
-fn builtin_name(table: &str, column: &str, oid: Oid) -> Option<String> {
-    builtin_rows(table, column)?.into_iter().find(|r| r.0 == oid).map(|r| r.1)
 }
 
 /// The parts of an object's name; operators have no letters.

@@ -26,8 +26,10 @@ mod query;
 mod rewrite_table;
 mod simple;
 mod snapshots;
+pub(crate) mod text_search;
 mod two_phase;
 mod utility;
+mod worker;
 
 pub use block::TransactionStatus;
 pub use core::{SequenceCache, SessionCore};
@@ -37,6 +39,7 @@ pub(crate) use planning::RunParts;
 pub use prepared::{Portal, Prepared};
 pub(crate) use simple::{is_query, statement_name};
 pub use snapshots::Exports;
+pub(crate) use worker::WorkerCount;
 
 use crate::activity::{Place, SessionInfo, SessionState};
 use crate::settings::{Actor, SessionSettings};

@@ -52,6 +52,24 @@ impl planner::ConstEvaluator for Evaluator<'_, '_> {
     }
 }
 
+/// What functions in SQL do, for the planner.
+struct Bodies<'a, 'e> {
+    env: &'a StatementEnv<'e>,
+}
+
+impl planner::FunctionBodies for Bodies<'_, '_> {
+    fn body(
+        &self,
+        proc: &catalog::ProcDesc,
+        arg_types: &[Oid],
+        ret_type: Oid,
+    ) -> Result<Option<Query>> {
+        // What is wrong with a function is said when it is called.
+        let found = crate::sql_function::body(self.env, proc, arg_types, ret_type);
+        Ok(found.unwrap_or_default())
+    }
+}
+
 impl SessionCore {
     /// The value of an expression that reads no table.
     pub(crate) fn evaluate(
@@ -125,7 +143,9 @@ impl SessionCore {
             params,
             fold_params: params.is_some(),
             tuple_fraction: fraction,
-            parallel_ok: false,
+            // A cursor is read in pieces; a worker has no workers.
+            parallel_ok: fraction == 0.0 && !super::worker::is_worker(),
+            bodies: Some(&Bodies { env }),
         };
         planner::plan_query(query, &planner_env)
     }
@@ -147,6 +167,7 @@ pub(crate) struct RunParts {
     memory: Arc<Account>,
     settings: Arc<Resolved>,
     hooks: crate::ri::RiHooks,
+    workers: Option<super::worker::SessionWorkers>,
 }
 
 impl RunParts {
@@ -163,7 +184,15 @@ impl RunParts {
             memory: core.memory.clone(),
             settings: core.resolved(),
             hooks: crate::ri::RiHooks::new(core),
+            workers: (!super::worker::is_worker())
+                .then(|| super::worker::SessionWorkers::new(core)),
         })
+    }
+
+    /// For a run that may stop on its way: without workers, which would wait meanwhile.
+    pub fn alone(mut self) -> RunParts {
+        self.workers = None;
+        self
     }
 
     /// As the executor takes it.
@@ -176,6 +205,7 @@ impl RunParts {
             hooks: &self.hooks,
             memory: &self.memory,
             settings: &self.settings.exec,
+            workers: self.workers.as_ref().map(|w| w as &dyn executor::Workers),
         }
     }
 }

@@ -454,7 +454,10 @@ impl Session {
         writer: &RowWriter,
         sink: &mut dyn Sink,
     ) -> Result<(u64, bool)> {
-        let parts = RunParts::new(self)?;
+        let mut parts = RunParts::new(self)?;
+        if max != 0 {
+            parts = parts.alone();
+        }
         let keep = kept_columns(run.stmt().plan());
         let plain = run.stmt().plan().command == CmdType::Select || run.stmt().plan().has_returning;
         let mut count = 0;

@@ -49,6 +49,23 @@ fn kind_word(kind: ObjectKind) -> &'static str {
         ObjectKind::Collation => "COLLATION",
         ObjectKind::Operator => "OPERATOR",
         ObjectKind::ForeignTable => "FOREIGN TABLE",
+        ObjectKind::AccessMethod => "ACCESS METHOD",
+        ObjectKind::Cast => "CAST",
+        ObjectKind::Conversion => "CONVERSION",
+        ObjectKind::EventTrigger => "EVENT TRIGGER",
+        ObjectKind::ForeignDataWrapper => "FOREIGN DATA WRAPPER",
+        ObjectKind::ForeignServer => "SERVER",
+        ObjectKind::Language => "LANGUAGE",
+        ObjectKind::OpClass => "OPERATOR CLASS",
+        ObjectKind::OpFamily => "OPERATOR FAMILY",
+        ObjectKind::Publication => "PUBLICATION",
+        ObjectKind::Statistics => "STATISTICS",
+        ObjectKind::Tablespace => "TABLESPACE",
+        ObjectKind::Transform => "TRANSFORM",
+        ObjectKind::TsConfiguration => "TEXT SEARCH CONFIGURATION",
+        ObjectKind::TsDictionary => "TEXT SEARCH DICTIONARY",
+        ObjectKind::TsParser => "TEXT SEARCH PARSER",
+        ObjectKind::TsTemplate => "TEXT SEARCH TEMPLATE",
         _ => "OBJECT",
     }
 }
@@ -368,7 +385,7 @@ fn check_element(stmt: &Stmt, schema: &str) -> Result<()> {
     }
 }
 
-/// Policies and rules.
+/// Policies, rules, operators and what goes with them.
 fn row_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
     let tag = match stmt {
         Stmt::CreatePolicy(p) => {
@@ -382,6 +399,42 @@ fn row_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
         Stmt::AlterPolicy(p) => {
             ddl.alter_policy(p)?;
             "ALTER POLICY"
+        }
+        Stmt::CreateCast(c) => {
+            ddl.create_cast(c)?;
+            "CREATE CAST"
+        }
+        Stmt::CreateConversion(c) => {
+            ddl.create_conversion(c)?;
+            "CREATE CONVERSION"
+        }
+        Stmt::CreateOpClass(c) => {
+            ddl.create_opclass(c)?;
+            "CREATE OPERATOR CLASS"
+        }
+        Stmt::CreateOpFamily { name, access_method } => {
+            ddl.create_opfamily(name, access_method)?;
+            "CREATE OPERATOR FAMILY"
+        }
+        Stmt::AlterOpFamily(a) => {
+            ddl.alter_opfamily(a)?;
+            "ALTER OPERATOR FAMILY"
+        }
+        Stmt::CreateTrigger(c) => {
+            ddl.create_trigger(c)?;
+            "CREATE TRIGGER"
+        }
+        Stmt::CreateStatistics(c) => {
+            ddl.create_statistics(c)?;
+            "CREATE STATISTICS"
+        }
+        Stmt::AlterStatistics(a) => {
+            ddl.alter_statistics(a)?;
+            "ALTER STATISTICS"
+        }
+        Stmt::AlterOperator(a) => {
+            ddl.alter_operator(a)?;
+            "ALTER OPERATOR"
         }
         other => return Err(unsupported(other)),
     };
@@ -414,9 +467,6 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
             ddl.alter_table(a)?;
             return Ok(format!("ALTER {}", kind_word(a.kind)));
         }
-        Stmt::CreatePolicy(_) | Stmt::AlterPolicy(_) | Stmt::CreateRule(_) => {
-            return row_definition(ddl, stmt);
-        }
         Stmt::CreateType(c) => {
             ddl.create_type(c)?;
             "CREATE TYPE"
@@ -436,6 +486,14 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
         Stmt::AlterEnum(a) => {
             ddl.alter_enum(a)?;
             "ALTER TYPE"
+        }
+        Stmt::AlterTsDictionary { name, options } => {
+            ddl.alter_ts_dictionary(name, options)?;
+            "ALTER TEXT SEARCH DICTIONARY"
+        }
+        Stmt::AlterTsConfiguration(a) => {
+            ddl.alter_ts_configuration(a)?;
+            "ALTER TEXT SEARCH CONFIGURATION"
         }
         Stmt::CreateFunction(c) => {
             ddl.create_function(c)?;
@@ -473,7 +531,7 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
             ddl.comment(c)?;
             "COMMENT"
         }
-        other => return Err(unsupported(other)),
+        other => return row_definition(ddl, other),
     };
     Ok(tag.to_string())
 }

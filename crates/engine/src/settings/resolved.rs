@@ -100,6 +100,7 @@ impl Resolved {
                 work_mem: (s.i64("work_mem") as usize) << 10,
                 hash_mem_multiplier: s.f64("hash_mem_multiplier"),
                 temp: s.temp.clone(),
+                leader_participates: s.bool("parallel_leader_participation"),
             },
             row_security: s.bool("row_security"),
             plan_cache_mode: match s.str("plan_cache_mode") {
@@ -200,6 +201,8 @@ fn format_of(s: &SessionSettings) -> Format {
             "escape" => ByteaOutput::Escape,
             _ => ByteaOutput::Hex,
         },
+        xml_document: s.str("xmloption") == "document",
+        xml_base64: s.str("xmlbinary") == "base64",
         timezone: TimeZone::by_name(zone).unwrap_or_else(TimeZone::utc),
     }
 }
@@ -242,6 +245,9 @@ fn planner_settings(s: &SessionSettings) -> PlannerSettings {
         enable_material: s.bool("enable_material"),
         enable_memoize: s.bool("enable_memoize"),
         enable_gathermerge: s.bool("enable_gathermerge"),
+        enable_parallel_append: s.bool("enable_parallel_append"),
+        enable_parallel_hash: s.bool("enable_parallel_hash"),
+        debug_parallel_query: s.str("debug_parallel_query").to_string(),
         enable_partition_pruning: s.bool("enable_partition_pruning"),
         constraint_exclusion: s.str("constraint_exclusion").to_string(),
     }

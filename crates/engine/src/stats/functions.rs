@@ -189,6 +189,8 @@ fn database(env: &StatementEnv<'_>, what: &str, oid: Oid) -> Option<Datum> {
         "temp_files" => count(d.temp_files),
         "temp_bytes" => count(d.temp_bytes),
         "deadlocks" => count(d.deadlocks),
+        "parallel_workers_to_launch" => count(d.workers.0),
+        "parallel_workers_launched" => count(d.workers.1),
         "sessions" => count(d.sessions),
         "session_time" => ms(d.session_micros),
         "stat_reset_time" => time(d.reset),

@@ -50,6 +50,9 @@ pub(crate) struct DatabaseCounts {
     pub deadlocks: u64,
     pub sessions: u64,
     pub session_micros: u64,
+    /// Parallel workers wanted, and started.
+    #[serde(default)]
+    pub workers: (u64, u64),
     pub reset: i64,
 }
 
@@ -125,6 +128,16 @@ impl Stats {
     pub fn database(&self, database: Oid) -> DatabaseCounts {
         self.fold();
         self.all.lock().databases.get(&database.0).cloned().unwrap_or_default()
+    }
+
+    /// A plan wants a parallel worker.
+    pub fn worker_wanted(&self, database: Oid) {
+        self.change_database(database, |d| d.workers.0 += 1);
+    }
+
+    /// It has got one.
+    pub fn worker_started(&self, database: Oid) {
+        self.change_database(database, |d| d.workers.1 += 1);
     }
 
     /// Changes a database's counters.

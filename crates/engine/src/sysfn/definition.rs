@@ -22,7 +22,7 @@ pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
         "pg_get_partition_constraintdef" => partition::call(s, args),
         "pg_get_statisticsobjdef"
         | "pg_get_statisticsobjdef_columns"
-        | "pg_get_statisticsobjdef_expressions" => Ok(Datum::Null),
+        | "pg_get_statisticsobjdef_expressions" => super::statistics::call(s, name, args),
         _ => return None,
     })
 }

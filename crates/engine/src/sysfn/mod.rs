@@ -16,6 +16,7 @@ mod privilege;
 mod session;
 mod settings;
 mod size;
+mod statistics;
 mod status;
 mod table_rows;
 mod text;
@@ -107,6 +108,10 @@ pub trait SysSession {
     fn prepared_transactions(&self) -> Vec<(u64, String, i64, u32, u32)>;
     /// Prepared statements.
     fn prepared(&self) -> Vec<PreparedInfo>;
+    /// Where a tablespace's files are.
+    fn tablespace_location(&self, oid: Oid) -> Result<String>;
+    /// An object as messages name it; none if it is not there.
+    fn describe_object(&self, object: catalog::depend::ObjectAddress) -> Result<Option<String>>;
     /// The session's temporary schema.
     fn temp_schema(&self) -> Option<Oid> {
         self.view().context().temp_namespace

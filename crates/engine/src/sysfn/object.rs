@@ -3,7 +3,7 @@
 use super::SysSession;
 use super::args::{Args, opt_text};
 use super::definition::relation_text;
-use crate::ddl::name::quote;
+
 use base::{Oid, Result, bail};
 use catalog::{RelKind, oids};
 use types::Datum;
@@ -180,49 +180,6 @@ fn index_property(s: &dyn SysSession, args: &Args) -> Result<Datum> {
 
 fn describe(s: &dyn SysSession, args: &Args) -> Result<Datum> {
     let (class, oid, column) = (args.oid(0)?, args.oid(1)?, args.int(2)?);
-    let v = s.view();
-    let text = match class {
-        oids::PG_CLASS => v.find_relation(oid)?.map(|rel| {
-            let name = format!("{} {}", rel.kind.noun(), relation_text(s, &rel, false));
-            match rel.tuple.attrs.get((column as usize).wrapping_sub(1)) {
-                Some(a) if column > 0 => format!("column {} of {name}", quote(&a.name)),
-                _ => name,
-            }
-        }),
-        oids::PG_TYPE => v
-            .find_type(oid)?
-            .map(|t| format!("type {}", crate::describe::format_type(v, t.oid, -1))),
-        oids::PG_NAMESPACE => v.find_namespace(oid)?.map(|n| format!("schema {}", quote(&n.name))),
-        oids::PG_AUTHID => v.find_role(oid)?.map(|r| format!("role {}", quote(&r.name))),
-        oids::PG_DATABASE => v.find_database(oid)?.map(|d| format!("database {}", quote(&d.name))),
-        oids::PG_PROC => s
-            .env()
-            .catalog()
-            .types()
-            .reg_out(oids::REGPROCEDURE, oid)
-            .map(|t| format!("function {t}")),
-        oids::PG_CONSTRAINT => match v.find_constraint(oid)? {
-            Some(c) => {
-                let on = v.find_relation(c.relation)?;
-                let on = on.map(|r| format!(" on table {}", relation_text(s, &r, false)));
-                Some(format!("constraint {}{}", quote(&c.name), on.unwrap_or_default()))
-            }
-            None => None,
-        },
-        class => named(s, class, oid)?,
-    };
-    Ok(opt_text(text))
-}
-
-/// Objects that are known by a name alone.
-fn named(s: &dyn SysSession, class: Oid, oid: Oid) -> Result<Option<String>> {
-    let (index, column, noun) = match class {
-        oids::PG_LANGUAGE => (Oid(2682), "lanname", "language"),
-        oids::PG_TABLESPACE => (Oid(2697), "spcname", "tablespace"),
-        oids::PG_EXTENSION => (Oid(3080), "extname", "extension"),
-        _ => return Ok(None),
-    };
-    let rows = s.index_rows(index, &[Datum::U32(oid.0)])?;
-    let Some(row) = rows.first() else { return Ok(None) };
-    Ok(Some(format!("{noun} {}", quote(&row.text(column)?))))
+    let address = catalog::depend::ObjectAddress { class, object: oid, sub: column as i32 };
+    Ok(opt_text(s.describe_object(address)?))
 }

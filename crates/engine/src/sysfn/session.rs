@@ -14,6 +14,36 @@ use types::Datum;
 const EPOCH_SHIFT: i64 = 946_684_800_000_000;
 
 impl SysSession for StatementEnv<'_> {
+    fn tablespace_location(&self, oid: Oid) -> Result<String> {
+        let link = format!("pg_tblspc/{oid}");
+        let path = std::path::Path::new(&link);
+        let disk = self.core.database.disk();
+        match disk.link_target(path) {
+            Some(target) => Ok(target.display().to_string()),
+            None if disk.exists(path) => Ok(link),
+            None => base::bail!(
+                UNDEFINED_FILE,
+                "could not read symbolic link \"{link}\": No such file or directory"
+            ),
+        }
+    }
+
+    fn describe_object(&self, object: catalog::depend::ObjectAddress) -> Result<Option<String>> {
+        let settings = SysSession::settings(self);
+        let notices = Default::default();
+        let ddl = crate::ddl::Ddl {
+            rows: &*self.core.store,
+            view: self.view.clone(),
+            storage: &crate::ddl::no_files::NoFiles,
+            settings: &settings,
+            notices: &notices,
+            env: self,
+            text: "",
+        };
+        // What is not there has no name.
+        Ok(ddl.describe(object).ok())
+    }
+
     fn view(&self) -> &CatalogView {
         &self.view
     }

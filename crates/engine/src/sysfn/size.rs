@@ -16,7 +16,7 @@ pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
         "pg_relation_filepath" => return Some(file_path(s, args)),
         "pg_database_size" => return Some(database_size(s, args)),
         "pg_tablespace_size" => return Some(tablespace_size(s, args)),
-        "pg_tablespace_location" => return Some(Ok(Datum::text(""))),
+        "pg_tablespace_location" => return Some(location(s, args)),
         _ => return None,
     };
     Some((|| match s.view().find_relation(args.oid(0)?)? {
@@ -106,4 +106,13 @@ fn tablespace_size(s: &dyn SysSession, args: &Args) -> Result<Datum> {
         false => args.text(0)? == "pg_global",
     };
     Ok(Datum::I64(s.directory_bytes(if is_global { "global" } else { "base" })?))
+}
+
+/// Where a tablespace's folder is; nothing for those of the data directory.
+fn location(s: &dyn SysSession, args: &Args) -> Result<Datum> {
+    let oid = args.oid(0)?;
+    if matches!(oid, oids::PG_DEFAULT | oids::PG_GLOBAL) {
+        return Ok(Datum::text(""));
+    }
+    Ok(Datum::string(s.tablespace_location(oid)?))
 }

@@ -214,7 +214,9 @@ fn activity_value(i: &SessionInfo, column: &str) -> Datum {
             })
             .unwrap_or(Datum::Null),
         "client_port" => Datum::I32(i.client_port.unwrap_or(-1)),
+        "leader_pid" => i.leader.map_or(Datum::Null, Datum::I32),
         "backend_type" => match i.background {
+            true if i.leader.is_some() => text("parallel worker"),
             true => text("autovacuum worker"),
             false => text("client backend"),
         },

@@ -5,7 +5,7 @@ use super::func::{Callee, as_arg};
 use super::{Equality, ExprCompiler, Ordering_, Prog, RowInput, VarMap};
 use crate::run::Run;
 use crate::sort::{Key, Sorter};
-use base::{Error, Result, err};
+use base::{Error, Oid, Result, err};
 use functions::{AggFactory, Arg, CallInfo, CallState, FnCtx, GroupedAgg, Rows};
 use ir::{AggSplit, Aggref};
 use std::collections::HashMap;
@@ -52,13 +52,32 @@ pub(crate) struct AggRun {
     direct: HashMap<u32, Vec<Datum>>,
 }
 
+/// The built-in aggregate that one of a user does the same as, where their functions only work
+/// together, on states that are no values.
+fn stand_in(c: &ExprCompiler, agg: Oid) -> Result<Option<(Oid, AggFactory)>> {
+    let desc = c.catalog.aggregate(agg)?;
+    let body = functions::lookup(desc.trans).is_none_or(|e| e.has_body);
+    if desc.trans_type != INTERNAL && body {
+        return Ok(None);
+    }
+    let same = |r: &&functions::builtin::AggregateRow| {
+        r.aggtransfn == desc.trans && r.aggfinalfn == desc.final_
+    };
+    let found = functions::builtin::aggregates().iter().find(same);
+    Ok(found.and_then(|r| Some((r.aggfnoid, functions::aggregate(r.aggfnoid)?))))
+}
+
 impl AggCall {
     pub fn compile(c: &mut ExprCompiler, a: &Aggref, map: &VarMap) -> Result<AggCall> {
         c.call_states += 1;
         let plain: Vec<_> = a.args.iter().filter(|t| !t.junk).collect();
         let arg_types = plain.iter().map(|t| t.expr.ty()).collect();
+        let stand_in = match functions::aggregate(a.agg) {
+            Some(f) => Some((a.agg, f)),
+            None => stand_in(c, a.agg)?,
+        };
         let info = CallInfo {
-            fn_oid: a.agg,
+            fn_oid: stand_in.map_or(a.agg, |(oid, _)| oid),
             collation: a.input_collation,
             arg_types,
             ret_type: a.ty,
@@ -70,8 +89,8 @@ impl AggCall {
         for t in &plain {
             args.push(c.expr(&t.expr, map)?);
         }
-        let factory = match functions::aggregate(a.agg) {
-            Some(f) => Factory::Builtin(f),
+        let factory = match stand_in {
+            Some((_, f)) => Factory::Builtin(f),
             None => Factory::Trans(Arc::new(TransSpec::compile(c, a)?)),
         };
         let filter = a.filter.as_ref().map(|f| c.expr(f, map)).transpose()?;
@@ -228,8 +247,9 @@ impl AggCall {
 
     /// How the result is held.
     pub fn result_type(&self) -> base::Oid {
-        match self.split {
-            AggSplit::InitialSerial => oid::BYTEA,
+        match (self.split, &self.factory) {
+            (AggSplit::InitialSerial, Factory::Builtin(_)) => oid::BYTEA,
+            (AggSplit::InitialSerial, Factory::Trans(spec)) => spec.state,
             _ => self.info.ret_type,
         }
     }
@@ -390,43 +410,50 @@ struct TransSpec {
     trans: Callee,
     final_: Option<Callee>,
     combine: Option<Callee>,
-    initial: Datum,
+    state: Oid,
+    initial: Option<Arc<str>>,
     /// The final function wants so many NULLs after the state.
     extra: usize,
 }
 
 struct TransAgg {
     spec: Arc<TransSpec>,
-    /// State of each group; None before the first row of a strict function without a first state.
+    /// State of each group; None before the first row.
     groups: Vec<Option<Datum>>,
+    /// The state before the first row, once it is known.
+    initial: Option<Datum>,
     call_state: CallState,
 }
 
 impl TransSpec {
     fn compile(c: &mut ExprCompiler, a: &Aggref) -> Result<TransSpec> {
         let desc = c.catalog.aggregate(a.agg)?;
-        let name = || c.catalog.proc(a.agg).map(|p| p.name.to_string()).unwrap_or_default();
+        let proc = c.catalog.proc(a.agg)?;
         if desc.trans_type == INTERNAL {
-            return Err(Error::unsupported(format!("aggregate function {}", name())));
+            return Err(Error::unsupported(format!("aggregate function {}", proc.name)));
         }
-        let mut types = vec![desc.trans_type];
-        types.extend(a.args.iter().filter(|t| !t.junk).map(|t| t.expr.ty()));
+        let args: Vec<Oid> = a.args.iter().filter(|t| !t.junk).map(|t| t.expr.ty()).collect();
+        let given: Vec<Oid> = a.direct_args.iter().map(ir::Expr::ty).chain(args.clone()).collect();
+        let declared = &proc.arg_types;
+        let state = catalog::generic::resolve(c.catalog, declared, &given, desc.trans_type)?;
+        let state = state.unwrap_or(desc.trans_type);
+        let types: Vec<Oid> = [state].into_iter().chain(args).collect();
         let extra = if desc.final_extra { types.len() - 1 } else { 0 };
-        let state = desc.trans_type;
-        let trans = c.callee(desc.trans, a.input_collation, types, state)?;
-        let mut other = |func: base::Oid, args: Vec<base::Oid>, ret| {
+        let trans = c.callee(desc.trans, a.input_collation, types.clone(), state)?;
+        let mut other = |func: Oid, args: Vec<Oid>, ret| {
             func.is_valid().then(|| c.callee(func, a.input_collation, args, ret)).transpose()
         };
-        let final_ = other(desc.final_, vec![state], a.ty)?;
+        let with_extra = if desc.final_extra { types } else { vec![state] };
+        let final_ = other(desc.final_, with_extra, a.ty)?;
         let combine = other(desc.combine, vec![state, state], state)?;
-        let initial = match &desc.init_value {
-            Some(text) => {
-                let env = functions::StaticEnv::new(0);
-                types::io::input(state, text, -1, &functions::FnEnv::io(&env))?
-            }
-            None => Datum::Null,
-        };
-        Ok(TransSpec { trans, final_, combine, initial, extra })
+        Ok(TransSpec { trans, final_, combine, state, initial: desc.init_value.clone(), extra })
+    }
+
+    fn first(&self, cx: &FnCtx) -> Result<Datum> {
+        match &self.initial {
+            Some(text) => types::io::input(self.state, text, -1, &cx.env.io()),
+            None => Ok(Datum::Null),
+        }
     }
 }
 
@@ -438,13 +465,9 @@ impl TransAgg {
         Box::new(TransAgg {
             spec: Arc::clone(spec),
             groups: Vec::new(),
+            initial: None,
             call_state: CallState::default(),
         })
-    }
-
-    fn first(&self) -> Option<Datum> {
-        let spec = &self.spec;
-        (!(spec.trans.strict && spec.initial.is_null())).then(|| spec.initial.clone())
     }
 
     fn call(callee: &Callee, cx: &FnCtx, state: &mut CallState, args: &[Datum]) -> Result<Datum> {
@@ -460,8 +483,7 @@ impl TransAgg {
 
 impl GroupedAgg for TransAgg {
     fn resize(&mut self, groups: usize) {
-        let first = self.first();
-        self.groups.resize(groups, first);
+        self.groups.resize(groups, None);
     }
 
     fn update(
@@ -472,6 +494,11 @@ impl GroupedAgg for TransAgg {
         rows: Rows,
     ) -> Result<()> {
         let spec = Arc::clone(&self.spec);
+        let first = match self.initial.take() {
+            Some(first) => first,
+            None => spec.first(cx)?,
+        };
+        self.initial = Some(first.clone());
         let mut values = vec![Datum::Null; args.len() + 1];
         rows.each(|i| {
             let group = &mut self.groups[groups.map_or(0, |g| g[i] as usize)];
@@ -484,22 +511,25 @@ impl GroupedAgg for TransAgg {
                 }
                 match group {
                     // The first value becomes the state.
-                    None => {
+                    None if first.is_null() => {
                         *group = values.get(1).cloned();
                         return Ok(());
                     }
                     Some(Datum::Null) => return Ok(()),
-                    Some(_) => {}
+                    _ => {}
                 }
             }
-            values[0] = group.take().unwrap_or_default();
+            values[0] = group.take().unwrap_or_else(|| first.clone());
             *group = Some(Self::call(&spec.trans, cx, &mut self.call_state, &values)?);
             Ok(())
         })
     }
 
     fn finish(&self, cx: &mut FnCtx, group: usize) -> Result<Datum> {
-        let state = self.groups[group].clone().unwrap_or_default();
+        let state = match &self.groups[group] {
+            Some(state) => state.clone(),
+            None => self.spec.first(cx)?,
+        };
         match &self.spec.final_ {
             None => Ok(state),
             Some(f) if f.strict && state.is_null() => Ok(Datum::Null),
@@ -511,8 +541,8 @@ impl GroupedAgg for TransAgg {
         }
     }
 
-    fn partial(&self, _cx: &mut FnCtx, group: usize) -> Result<Datum> {
-        Ok(self.groups[group].clone().unwrap_or_default())
+    fn partial(&self, cx: &mut FnCtx, group: usize) -> Result<Datum> {
+        self.groups[group].clone().map_or_else(|| self.spec.first(cx), Ok)
     }
 
     fn merge(&mut self, cx: &mut FnCtx, group: usize, partial: &Datum) -> Result<()> {
@@ -534,7 +564,7 @@ impl GroupedAgg for TransAgg {
     }
 
     fn reset(&mut self, group: usize) {
-        self.groups[group] = self.first();
+        self.groups[group] = None;
     }
 
     fn memory(&self) -> usize {

@@ -330,6 +330,11 @@ impl<'a> ExprCompiler<'a> {
                 let volatile = prog.is_volatile();
                 self.node(Kind::Json(Box::new(prog)), j.ty, (volatile, true))
             }
+            Expr::Xml(x) => {
+                let prog = super::xml::XmlProg::compile(self, x, map)?;
+                let volatile = prog.is_volatile();
+                self.node(Kind::Xml(Box::new(prog)), x.ty, (volatile, true))
+            }
             Expr::Array(_)
             | Expr::Row(_)
             | Expr::RowCompare { .. }

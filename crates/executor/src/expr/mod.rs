@@ -19,6 +19,7 @@ pub(crate) mod jsonb_path;
 pub(crate) mod qual;
 pub(crate) mod row;
 pub(crate) mod subscript;
+pub(crate) mod xml;
 
 pub(crate) use compare::{Equality, Ordering_};
 pub(crate) use compile::{ExprCompiler, VarMap, named};
@@ -97,6 +98,7 @@ pub(crate) enum Kind {
     /// `MERGE_ACTION()`
     MergeAction,
     Json(Box<json::JsonProg>),
+    Xml(Box<xml::XmlProg>),
 }
 
 /// CASE. With an operand it is evaluated once and the conditions read it as `CaseTest`.

@@ -70,6 +70,7 @@ impl Prog {
             Kind::NextValue(sequence) => func::next_value(run, *sequence, self.ty),
             Kind::MergeAction => Ok(run.merge_action()),
             Kind::Json(j) => j.eval(run, input),
+            Kind::Xml(x) => x.eval(run, input),
             _ => Err(base::Error::internal("expression of a kind that rows do not know")),
         }
     }

@@ -1,36 +1,88 @@
 //! Append: the rows of its children, one child after another.
+//!
+//! Members of a team share the children of a parallel one: those that are whole are run by one
+//! member each, the others by all that find nothing better to do.
 
 use super::{Child, Node, NodeSpec};
 use crate::compile::PlanCompiler;
 use crate::run::Run;
 use base::Result;
 use ir::Plan;
+use os::sync::Mutex;
 use std::sync::Arc;
 use types::Batch;
 
 struct AppendSpec {
+    id: u32,
     children: Vec<Child>,
+    /// Children from this one on may be run by many members at once; None without a team.
+    shared_from: Option<usize>,
+}
+
+/// What members of a team have agreed on.
+struct Choices(Mutex<Vec<Choice>>);
+
+#[derive(Clone, Default)]
+struct Choice {
+    members: u32,
+    finished: bool,
 }
 
 struct AppendNode {
     spec: Arc<AppendSpec>,
     children: Vec<Option<Box<dyn Node>>>,
     at: usize,
+    choices: Option<Arc<Choices>>,
 }
 
 pub(crate) fn compile(
     c: &mut PlanCompiler,
-    _plan: &Plan,
+    plan: &Plan,
     append: &ir::Append,
 ) -> Result<Arc<dyn NodeSpec>> {
     let children = append.children.iter().map(|p| c.node(p)).collect::<Result<_>>()?;
-    Ok(Arc::new(AppendSpec { children }))
+    let shared_from = plan.parallel_aware.then_some(append.first_partial as usize);
+    Ok(Arc::new(AppendSpec { id: plan.id, children, shared_from }))
 }
 
 impl NodeSpec for AppendSpec {
-    fn start(self: Arc<Self>, _run: &mut Run) -> Result<Box<dyn Node>> {
+    fn start(self: Arc<Self>, run: &mut Run) -> Result<Box<dyn Node>> {
         let children = self.children.iter().map(|_| None).collect();
-        Ok(Box::new(AppendNode { spec: self, children, at: 0 }))
+        let mut node = AppendNode { spec: self, children, at: 0, choices: None };
+        if let (Some(shared), Some(_)) = (&run.shared, node.spec.shared_from) {
+            let n = node.spec.children.len();
+            let make = || Ok(Choices(Mutex::new(vec![Choice::default(); n])));
+            node.choices = Some(shared.of_node(node.spec.id, make)?);
+            node.at = node.choose();
+        }
+        Ok(Box::new(node))
+    }
+}
+
+impl AppendNode {
+    /// The child to go on with: first those that only one member can run, then the one that the
+    /// fewest are at. The number of children if there is nothing left.
+    fn choose(&self) -> usize {
+        let (Some(choices), Some(from)) = (&self.choices, self.spec.shared_from) else {
+            return self.at + 1;
+        };
+        let mut all = choices.0.lock();
+        let whole = all.iter().take(from).position(|c| c.members == 0);
+        let part = || {
+            let open = all.iter().enumerate().skip(from).filter(|(_, c)| !c.finished);
+            open.min_by_key(|(_, c)| c.members).map(|(i, _)| i)
+        };
+        let Some(chosen) = whole.or_else(part) else { return all.len() };
+        all[chosen].members += 1;
+        chosen
+    }
+
+    /// Goes on after a child has come to its end.
+    fn next_child(&mut self) {
+        if let Some(choices) = &self.choices {
+            choices.0.lock()[self.at].finished = true;
+        }
+        self.at = self.choose();
     }
 }
 
@@ -45,7 +97,7 @@ impl Node for AppendNode {
             if let Some(batch) = child.next(run, demand)? {
                 return Ok(Some(batch));
             }
-            self.at += 1;
+            self.next_child();
         }
         Ok(None)
     }

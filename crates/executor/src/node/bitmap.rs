@@ -17,7 +17,9 @@ use access::index::{IndexRel, IndexScan as Scan, ScanOptions};
 use base::memory::Reservation;
 use base::{BlockNo, Error, Result, Tid};
 use ir::{Plan, PlanNode};
+use os::sync::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use types::Batch;
 
 /// What makes a bitmap.
@@ -32,7 +34,19 @@ struct BitmapSpec {
     source: Source,
     /// The conditions, for rows of pages that the bitmap names as a whole.
     recheck: Qual,
+    /// Members of a team share the pages.
+    parallel: bool,
 }
+
+/// The pages that one member of a team has found, for all; which of them are taken.
+#[derive(Default)]
+struct SharedPages {
+    pages: Mutex<Option<Arc<Vec<BitmapPage>>>>,
+    next: AtomicUsize,
+}
+
+/// How many pages a member takes at a time.
+const CHUNK: usize = 16;
 
 struct BitmapNode {
     spec: Arc<BitmapSpec>,
@@ -51,7 +65,8 @@ pub(crate) fn compile(
     let child = plan.outer.as_ref().ok_or_else(|| Error::internal("a bitmap scan of nothing"))?;
     let source = source(c, child)?;
     let recheck = Qual::default();
-    Ok(Arc::new(BitmapSpec { table: Arc::new(table), source, recheck }))
+    let parallel = plan.parallel_aware;
+    Ok(Arc::new(BitmapSpec { table: Arc::new(table), source, recheck, parallel }))
 }
 
 fn source(c: &mut PlanCompiler, plan: &Plan) -> Result<Source> {
@@ -182,6 +197,36 @@ fn pages(tids: Vec<u64>) -> Vec<BitmapPage> {
 }
 
 impl BitmapNode {
+    /// The next pages of those that the team shares; false if there are none.
+    fn begin_shared(&mut self, run: &mut Run) -> Result<bool> {
+        let spec = Arc::clone(&self.spec);
+        let Some(team) = run.shared.clone() else { return Ok(false) };
+        let shared = team.of_node(spec.table.id, || Ok(SharedPages::default()))?;
+        let all = {
+            // Whoever comes while the bitmap is made waits for it.
+            let mut place = shared.pages.lock();
+            match &*place {
+                Some(all) => Arc::clone(all),
+                None => {
+                    let tids = spec.source.tids(run)?;
+                    Arc::clone(place.insert(Arc::new(pages(tids))))
+                }
+            }
+        };
+        let from = shared.next.fetch_add(CHUNK, Ordering::Relaxed).min(all.len());
+        let some = &all[from..(from + CHUNK).min(all.len())];
+        if some.is_empty() {
+            return Ok(false);
+        }
+        if let Some(counts) = &mut run.instrumentation {
+            counts.node(spec.table.id).add("Exact Heap Blocks", some.len() as i64);
+        }
+        let source = ScanSource::Bitmap(Arc::new(some.to_vec()));
+        let options = options(&spec.table);
+        self.scan = Some(HeapScan::new(spec.table.heap(), &run.snapshot, source, options)?);
+        Ok(true)
+    }
+
     fn begin(&mut self, run: &mut Run) -> Result<()> {
         let spec = Arc::clone(&self.spec);
         let tids = spec.source.tids(run)?;
@@ -204,26 +249,37 @@ impl Node for BitmapNode {
         if self.done {
             return Ok(None);
         }
-        if self.scan.is_none() {
-            self.begin(run)?;
-        }
-        let (spec, Some(scan)) = (&self.spec, &mut self.scan) else { return Ok(None) };
-        let most = read_ahead(&spec.table, demand);
-        let batch = self.pump.pull(run, demand, &spec.table.output, |run| {
-            run.check_interrupts()?;
-            let Some(mut batch) = next_rows(&spec.table, scan, most)? else { return Ok(None) };
-            counts::scanned(spec.table.counted(), 0, 0, batch.len as u64);
-            if scan.recheck() {
-                spec.recheck.filter(run, &mut batch)?;
+        let shared = self.spec.parallel && run.shared.is_some();
+        loop {
+            if self.scan.is_none() {
+                if !shared {
+                    self.begin(run)?;
+                } else if !self.begin_shared(run)? {
+                    self.done = true;
+                    return Ok(None);
+                }
             }
-            Ok(Some(batch))
-        })?;
-        if batch.is_none() {
-            self.scan = None;
-            self.memory = None;
-            self.done = true;
+            let (spec, Some(scan)) = (&self.spec, &mut self.scan) else { return Ok(None) };
+            let most = read_ahead(&spec.table, demand);
+            let batch = self.pump.pull(run, demand, &spec.table.output, |run| {
+                run.check_interrupts()?;
+                let Some(mut batch) = next_rows(&spec.table, scan, most)? else { return Ok(None) };
+                counts::scanned(spec.table.counted(), 0, 0, batch.len as u64);
+                if scan.recheck() {
+                    spec.recheck.filter(run, &mut batch)?;
+                }
+                Ok(Some(batch))
+            })?;
+            if batch.is_none() {
+                self.scan = None;
+                self.memory = None;
+                if shared {
+                    continue;
+                }
+                self.done = true;
+            }
+            return Ok(batch);
         }
-        Ok(batch)
     }
 
     fn rescan(&mut self, _run: &mut Run, _changed: &[u32]) -> Result<()> {

@@ -105,6 +105,7 @@ pub(crate) fn compile(
 fn table_rows(prog: &Prog, run: &mut Run) -> Result<Vec<Vec<Datum>>> {
     match &prog.kind {
         Kind::Json(j) => j.rows(run),
+        Kind::Xml(x) => x.rows(run),
         _ => Err(base::Error::internal("not a table")),
     }
 }

@@ -4,6 +4,7 @@
 use super::index_keys::IndexKeys;
 use super::index_scan::{count_search, counted, direction, find_index};
 use super::scan::{TABLE_OID, TableScan, start_stand_in};
+use super::shared_index::{Share, SharedScan};
 use super::{Node, NodeSpec};
 use crate::batch::{builders, take};
 use crate::compile::PlanCompiler;
@@ -33,6 +34,8 @@ struct Spec {
     wants_oid: bool,
     /// Programs for the index's columns over a row of the table, for a stand-in row.
     from_table: Option<(Vec<Prog>, Qual)>,
+    /// Members of a team share the entries.
+    parallel: bool,
 }
 
 struct IndexOnlyNode {
@@ -95,6 +98,7 @@ pub(crate) fn compile(
         wants_values,
         wants_oid,
         from_table,
+        parallel: plan.parallel_aware,
     }))
 }
 
@@ -141,7 +145,15 @@ impl IndexOnlyNode {
                     serial,
                 };
                 let storage = run.cx.storage()?;
-                *none = Some(index.am().begin_scan(storage, index, keys, options)?);
+                let begin = || index.am().begin_scan(storage, index, keys, options);
+                *none = Some(match (&run.shared, self.spec.parallel) {
+                    (Some(team), true) => {
+                        let id = self.spec.table.id;
+                        let shared = team.of_node(id, || Ok(SharedScan::new(begin()?)))?;
+                        Box::new(Share::new(shared, self.spec.wants_values))
+                    }
+                    _ => begin()?,
+                });
             }
         }
         self.stale = false;

@@ -2,6 +2,7 @@
 
 use super::index_keys::IndexKeys;
 use super::scan::{TableScan, start_stand_in};
+use super::shared_index::{Share, SharedScan};
 use super::{Node, NodeSpec};
 use crate::batch::take;
 use crate::compile::PlanCompiler;
@@ -26,6 +27,8 @@ pub(crate) struct IndexScanSpec {
     pub decoder: Arc<Decoder>,
     /// If one row at most is looked for by its whole key: which condition is on which column.
     pub whole: Option<Vec<usize>>,
+    /// Members of a team share the entries.
+    pub parallel: bool,
 }
 
 struct IndexScanNode {
@@ -70,7 +73,8 @@ pub(crate) fn compile(
     let keys = IndexKeys::compile(c, &table.rel.indexes[at], &scan.index_qual)?;
     let decoder = Arc::new(Decoder::new(Arc::clone(&table.heap().desc), &table.attrs));
     let index = Arc::clone(&table.open.indexes[at]);
-    let whole = match keys.unique {
+    // A team's members would each find it.
+    let whole = match keys.unique && !plan.parallel_aware {
         true => keys.whole_key(index.nkeys()),
         false => None,
     };
@@ -81,6 +85,7 @@ pub(crate) fn compile(
         direction: direction(scan.direction),
         decoder,
         whole,
+        parallel: plan.parallel_aware,
     }))
 }
 
@@ -129,7 +134,15 @@ impl IndexScanNode {
                 let storage = run.cx.storage()?;
                 let serial = run.snapshot.serial().cloned();
                 let options = ScanOptions { serial, ..ScanOptions::default() };
-                *none = Some(index.am().begin_scan(storage, index, keys, options)?);
+                let begin = || index.am().begin_scan(storage, index, keys, options);
+                *none = Some(match (&run.shared, self.spec.parallel) {
+                    (Some(team), true) => {
+                        let id = self.spec.table.id;
+                        let shared = team.of_node(id, || Ok(SharedScan::new(begin()?)))?;
+                        Box::new(Share::new(shared, false))
+                    }
+                    _ => begin()?,
+                });
             }
         }
         self.stale = false;

@@ -61,10 +61,11 @@ impl LockSpec {
         }
         let snapshot = Arc::clone(&run.snapshot);
         let x = ExecTxn { txn: run.cx.txn()?, snapshot: &snapshot };
-        let mut moved: Vec<(u32, Tid)> = Vec::new();
+        let mut moved: Vec<(u32, u32, Tid)> = Vec::new();
         for mark in &self.marks {
             let RowMarkKind::Lock(s) = mark.mark.kind else { continue };
-            let (Some(heap), Some(tid)) = (&mark.heap, mark.tid(&row)) else { continue };
+            let Some(marked) = mark.marked(&row) else { continue };
+            let (heap, tid) = (marked.heap, marked.tid);
             let wait = match mark.mark.wait {
                 LockWait::Block => run.first_wait(false),
                 _ => Wait::NoWait,
@@ -75,11 +76,11 @@ impl LockSpec {
                 false => heap.lock_latest(&x, tid, strength(s), wait)?,
             };
             match outcome {
-                Outcome::Done(at, _) if at != tid => moved.push((mark.mark.rtindex, at)),
+                Outcome::Done(at, _) if at != tid => moved.push((mark.mark.id, marked.rti, at)),
                 Outcome::Done(..) => {}
                 Outcome::WouldBlock if mark.mark.wait == LockWait::SkipLocked => return Ok(None),
                 Outcome::WouldBlock => {
-                    let table = &mark.table;
+                    let table = marked.table;
                     return Err(err!(
                         LOCK_NOT_AVAILABLE,
                         "could not obtain lock on row in relation \"{table}\""
@@ -105,13 +106,9 @@ impl LockSpec {
         }
         let mut rows: Vec<StandInRow> = Vec::new();
         for mark in &self.marks {
-            let at = moved.iter().find(|(rti, _)| *rti == mark.mark.rtindex);
-            match (at, &mark.heap) {
-                (Some((rti, tid)), Some(heap)) => {
-                    let values = super::modify::recheck::fetch_any(run, heap, *tid)?;
-                    rows.push(StandInRow { rti: *rti, tid: *tid, values: Some(values) });
-                }
-                _ => rows.push(mark.stand_in(run, &row)?),
+            match moved.iter().find(|(id, ..)| *id == mark.mark.id) {
+                Some((_, rti, tid)) => mark.moved_in(run, *rti, *tid, &mut rows)?,
+                None => mark.stand_in(run, &row, &mut rows)?,
             }
         }
         run_again(run, &self.child, rows)

@@ -24,8 +24,7 @@ struct MaterialNode {
     eof: bool,
 }
 
-/// A node that passes its child's rows on: Hash, whose parent builds the table itself, and Gather
-/// without workers.
+/// A node that passes its child's rows on: Hash, whose parent builds the table itself.
 struct PassSpec(Child);
 
 /// The child itself under another node's number.

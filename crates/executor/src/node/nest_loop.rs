@@ -121,7 +121,9 @@ impl NestLoopNode {
             if batch.rows() >= VECTOR_MIN && !join.qual.volatile {
                 let columns = combined(join, outer, i, &batch);
                 let mut both = Batch { len: batch.len, columns, sel: batch.sel.take() };
+                let before = both.rows();
                 join.qual.filter(run, &mut both)?;
+                join.output.count_unjoined(run, before - both.rows());
                 batch.sel = both.sel;
             } else {
                 let mut kept = Vec::new();
@@ -132,6 +134,8 @@ impl NestLoopNode {
                         if join.single_match {
                             break;
                         }
+                    } else {
+                        join.output.count_unjoined(run, 1);
                     }
                 }
                 batch.sel = Some(kept);

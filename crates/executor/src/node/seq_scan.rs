@@ -6,17 +6,21 @@ use crate::compile::PlanCompiler;
 use crate::counts;
 use crate::output::Pump;
 use crate::run::Run;
-use access::heap::{HeapScan, ScanOptions, ScanSource};
+use access::heap::{HeapScan, ParallelBlocks, ScanOptions, ScanSource};
 use base::Result;
 use ir::Plan;
 use std::sync::Arc;
 use types::{BATCH_ROWS, Batch};
 
 struct SeqScanSpec {
+    id: u32,
     table: Arc<TableScan>,
+    /// Members of a team share its pages.
+    parallel: bool,
 }
 
 struct SeqScanNode {
+    spec: Arc<SeqScanSpec>,
     table: Arc<TableScan>,
     scan: Option<HeapScan>,
     done: bool,
@@ -47,7 +51,7 @@ pub(crate) fn compile(
     scan: &ir::SeqScan,
 ) -> Result<Arc<dyn NodeSpec>> {
     let table = Arc::new(TableScan::compile(c, plan, scan.scanrel, &[])?);
-    Ok(Arc::new(SeqScanSpec { table }))
+    Ok(Arc::new(SeqScanSpec { id: plan.id, table, parallel: plan.parallel_aware }))
 }
 
 impl NodeSpec for SeqScanSpec {
@@ -55,6 +59,7 @@ impl NodeSpec for SeqScanSpec {
         start_stand_in(&self.table, run, |_| {
             let table = Arc::clone(&self.table);
             Ok(Box::new(SeqScanNode {
+                spec: Arc::clone(&self),
                 table,
                 scan: None,
                 done: false,
@@ -62,6 +67,18 @@ impl NodeSpec for SeqScanSpec {
                 pump: Pump::default(),
             }))
         })
+    }
+}
+
+impl SeqScanSpec {
+    fn source(&self, run: &Run) -> Result<ScanSource> {
+        match (&run.shared, self.parallel) {
+            (Some(shared), true) => {
+                let make = || Ok(ParallelBlocks::new(self.table.heap().nblocks()?));
+                Ok(ScanSource::Parallel(shared.of_node(self.id, make)?))
+            }
+            _ => Ok(ScanSource::All),
+        }
     }
 }
 
@@ -110,7 +127,7 @@ impl Node for SeqScanNode {
             none => none.insert(HeapScan::new(
                 table.heap(),
                 &run.snapshot,
-                ScanSource::All,
+                self.spec.source(run)?,
                 options(table),
             )?),
         };

@@ -100,6 +100,7 @@ pub fn run_with(
     let env = StaticEnv::new(0);
     let memory = Account::root(0);
     let cx = ExecCtx {
+        workers: None,
         env: &env,
         catalog: &catalog,
         storage: None,

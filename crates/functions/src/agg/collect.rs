@@ -60,6 +60,38 @@ impl State for Joined {
     }
 }
 
+/// Values of type xml, one after the other.
+#[derive(Clone, Default)]
+pub(super) struct XmlParts {
+    values: Vec<Datum>,
+}
+
+impl State for XmlParts {
+    fn step(&mut self, _: &mut FnCtx, args: &[Datum]) -> Result<()> {
+        if !args[0].is_null() {
+            self.values.push(args[0].clone());
+        }
+        Ok(())
+    }
+    fn finish(&self, _: &mut FnCtx) -> Result<Datum> {
+        // One alone is as it was.
+        match self.values.as_slice() {
+            [one] => Ok(one.clone()),
+            all => Ok(crate::xml::concat(all)),
+        }
+    }
+    fn save(&self) -> Vec<Datum> {
+        self.values.clone()
+    }
+    fn merge(&mut self, _: &mut FnCtx, saved: &[Datum]) -> Result<()> {
+        self.values.extend_from_slice(saved);
+        Ok(())
+    }
+    fn memory(&self) -> usize {
+        self.values.iter().map(|v| v.as_bytes().len() + 32).sum()
+    }
+}
+
 /// Values of any type, for an array.
 #[derive(Clone, Default)]
 pub(super) struct Values {

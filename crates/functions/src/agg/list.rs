@@ -1,6 +1,6 @@
 //! Which aggregate has which state.
 
-use super::collect::{Arrays, Common, Joined, JsonText, JsonbTree, Union, Values};
+use super::collect::{Arrays, Common, Joined, JsonText, JsonbTree, Union, Values, XmlParts};
 use super::extreme::{Best, BestBytes, BestOf, BestText, Fold};
 use super::ordered::{Ordered, Rows};
 use super::state::{Count, MadeOf, State, Typed, TypedBytes};
@@ -133,6 +133,7 @@ fn by_number(oid: u32) -> Option<AggFactory> {
         }
         2518 => |_| rows(Fold::new(|a, b| Ok(Datum::Bool(a.as_bool() || b.as_bool()))), true),
         6291 => |_| rows(Fold::new(|a, _| Ok(a.clone())), true),
+        2901 => |_| rows(XmlParts::default(), false),
         3538 | 3545 => |_| rows(Joined::default(), false),
         4301 | 6227 => |_| rows(Union::default(), false),
         4389 | 4450 => |_| rows(Common::default(), true),

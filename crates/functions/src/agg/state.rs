@@ -277,12 +277,12 @@ impl GroupedAgg for Count {
     }
 
     fn partial(&self, _: &mut FnCtx, group: usize) -> Result<Datum> {
-        Ok(Datum::I64(self.counts[group]))
+        Ok(save(vec![Datum::I64(self.counts[group])]))
     }
 
     fn merge(&mut self, _: &mut FnCtx, group: usize, partial: &Datum) -> Result<()> {
         self.counts[group] = self.counts[group]
-            .checked_add(partial.as_i64())
+            .checked_add(saved(partial)?.first().map_or(0, Datum::as_i64))
             .ok_or_else(|| err!(NUMERIC_VALUE_OUT_OF_RANGE, "bigint out of range"))?;
         Ok(())
     }

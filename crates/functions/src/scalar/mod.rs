@@ -36,8 +36,11 @@ mod special;
 pub(crate) mod system;
 pub(crate) mod text;
 pub(crate) mod ts;
-mod ts_parse;
+mod ts_cover;
+pub(crate) mod ts_parse;
 mod ts_rank;
+mod ts_rewrite;
+pub(crate) mod ts_show;
 mod unicode;
 
 const LISTS: &[&[&[FnDef]]] = &[
@@ -70,6 +73,7 @@ const LISTS: &[&[&[FnDef]]] = &[
     text::FNS,
     ts::FNS,
     unicode::FNS,
+    crate::xml::FNS,
 ];
 
 /// All bodies.

@@ -1,15 +1,19 @@
 //! Full-text search: documents, queries, matching, ranking.
 
-use super::ts_parse::{Config, parse, tokens};
+use super::ts_parse::parse;
+use super::ts_rewrite::Rewriter;
 use crate::call::{FnCtx, FnDef};
 use crate::srf::{RowSource, Rows};
+use crate::ts::Lexer;
 use base::{Error, Oid, Result, bail, err};
 use types::array::{ElemType, make_vector};
 use types::json::Json;
-use types::ts::{Lexeme, POSITION_MAX, TsQuery, TsVector, WEIGHTS, parse_query, parse_query_with};
+use types::ts::{
+    Lexeme, POSITION_MAX, Piece, TsQuery, TsVector, WEIGHTS, parse_query, parse_query_with,
+};
 use types::{Datum, oid};
 
-fn vector(d: &Datum) -> TsVector {
+pub(super) fn vector(d: &Datum) -> TsVector {
     TsVector::decode(d.as_bytes())
 }
 
@@ -26,49 +30,43 @@ fn stored(v: &TsVector) -> Result<Datum> {
     Ok(Datum::bytes(bytes))
 }
 
-fn query(d: &Datum) -> Result<Option<TsQuery>> {
+pub(super) fn query(d: &Datum) -> Result<Option<TsQuery>> {
     parse_query(d.as_str())
 }
 
-fn shown(q: Option<TsQuery>) -> Datum {
+pub(super) fn shown(q: Option<TsQuery>) -> Datum {
     Datum::string(q.map_or(String::new(), |q| q.to_string()))
 }
 
-fn config_named(name: &str) -> Result<Config> {
-    match name.rsplit('.').next().unwrap_or(name) {
-        "simple" => Ok(Config::Simple),
-        "english" => Ok(Config::English),
-        other => Err(Error::unsupported(format!("text search configuration \"{other}\""))),
+/// The configuration given, or that of the session.
+fn config(cx: &FnCtx, given: Option<&Datum>) -> Result<Oid> {
+    match given {
+        Some(d) => Ok(d.as_oid()),
+        None => {
+            let name = cx.env.setting("default_text_search_config");
+            let name = name.unwrap_or_else(|| "pg_catalog.simple".to_string());
+            cx.env.catalog().types().reg_in(oid::REGCONFIG, &name)
+        }
     }
 }
 
-fn config(cx: &FnCtx, given: Option<&Datum>) -> Result<Config> {
-    match given {
-        Some(d) => {
-            let name = cx.env.catalog().types().reg_out(oid::REGCONFIG, d.as_oid());
-            config_named(&name.unwrap_or_default())
-        }
-        None => {
-            let name = cx.env.setting("default_text_search_config");
-            config_named(&name.unwrap_or_else(|| "simple".to_string()))
-        }
-    }
+/// What makes lexemes by the configuration given, or that of the session.
+pub(super) fn lexer<'e>(cx: &FnCtx<'e>, given: Option<&Datum>) -> Result<Lexer<'e>> {
+    Lexer::new(cx.env, config(cx, given)?)
 }
 
 /// Adds the lexemes of a text after what is there, counting places on from `place`.
-fn add_text(text: &str, config: Config, place: &mut u32, out: &mut Vec<Lexeme>) {
-    for token in tokens(text) {
-        *place += 1;
-        if let Some(word) = config.lexeme(&token).filter(|w| !w.is_empty() && w.len() <= 2046) {
-            let at = (*place).min(POSITION_MAX as u32) as u16;
-            out.push(Lexeme { word, positions: vec![(at, 0)] });
-        }
+fn add_text(lexer: &mut Lexer, text: &str, place: &mut u32, out: &mut Vec<Lexeme>) -> Result<()> {
+    for found in lexer.lexemes(text, place)? {
+        let at = found.place.min(POSITION_MAX as u32) as u16;
+        out.push(Lexeme { word: found.norm.word, positions: vec![(at, 0)] });
     }
+    Ok(())
 }
 
-fn to_vector(text: &str, config: Config) -> Result<Datum> {
+fn to_vector(mut lexer: Lexer, text: &str) -> Result<Datum> {
     let (mut place, mut out) = (0, Vec::new());
-    add_text(text, config, &mut place, &mut out);
+    add_text(&mut lexer, text, &mut place, &mut out)?;
     stored(&TsVector::new(out))
 }
 
@@ -84,19 +82,12 @@ pub(crate) fn parse_rows(_: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSou
     Ok(Rows::new(parse(args[1].as_str()).into_iter().map(row).collect()))
 }
 
-/// What a dictionary makes of a word: an array, empty for a stop word.
+/// What a dictionary makes of a word: an array, empty for a stop word; NULL if it knows it not.
 fn lexize(cx: &FnCtx, dictionary: u32, word: &str) -> Result<Datum> {
-    let name = cx.env.catalog().types().reg_out(oid::REGDICTIONARY, Oid(dictionary));
-    let name = name.unwrap_or_default();
-    let config = match name.rsplit('.').next().unwrap_or("") {
-        "simple" => Config::Simple,
-        "english_stem" => Config::English,
-        other => {
-            return Err(Error::unsupported(format!("text search dictionary \"{other}\"")));
-        }
+    let Some(norms) = cx.env.ts_dictionary(Oid(dictionary))?.lexize(word) else {
+        return Ok(Datum::Null);
     };
-    let found: Vec<Datum> =
-        config.word(&word.to_lowercase()).iter().map(|w| Datum::text(w)).collect();
+    let found: Vec<Datum> = norms.iter().map(|n| Datum::text(&n.word)).collect();
     make_vector(&ElemType::builtin(oid::TEXT), &found)
 }
 
@@ -131,13 +122,13 @@ fn json_texts(json: &Json, parts: Parts, out: &mut Vec<String>) {
     }
 }
 
-fn json_vector(json: &Json, parts: Parts, config: Config) -> Result<Datum> {
+fn json_vector(mut lexer: Lexer, json: &Json, parts: Parts) -> Result<Datum> {
     let mut texts = Vec::new();
     json_texts(json, parts, &mut texts);
     let (mut place, mut out) = (0, Vec::new());
     for text in texts {
         let before = out.len();
-        add_text(&text, config, &mut place, &mut out);
+        add_text(&mut lexer, &text, &mut place, &mut out)?;
         // A gap between values, so that phrases do not reach from one into the next.
         if out.len() > before {
             place += 1;
@@ -180,86 +171,118 @@ fn parts_of(filter: &Datum) -> Result<Parts> {
 
 const STRINGS: Parts = Parts { keys: false, strings: true, numbers: false, booleans: false };
 
-/// The words of a text joined by `join`, which gets how far they are apart.
+/// How the words of a text are put together.
+type Join = fn(Piece, Piece) -> Piece;
+
+const AND: Join = Piece::and;
+const NEXT: Join = |a, b| a.phrase(1, b);
+
+/// The words of a text joined by `join`; stop words between them count as words that were dropped.
 fn joined(
+    lexer: &mut Lexer,
     text: &str,
-    config: Config,
     (weights, prefix): (u8, bool),
-    join: fn(u16, Box<TsQuery>, Box<TsQuery>) -> TsQuery,
-) -> Option<TsQuery> {
-    let mut out: Option<(TsQuery, usize)> = None;
-    for (place, token) in tokens(text).iter().enumerate() {
-        let Some(word) = config.lexeme(token) else { continue };
-        let next = TsQuery::Word { word, weights, prefix };
+    join: Join,
+) -> Result<Piece> {
+    let placed = lexer.lexemes(text, &mut 0)?;
+    let mut out: Option<Piece> = None;
+    let mut last = 0;
+    for group in placed.chunk_by(|a, b| a.place == b.place) {
+        let place = group[0].place;
+        while last > 0 && last + 1 < place {
+            out = out.map(|piece| join(piece, Piece::dropped()));
+            last += 1;
+        }
+        last = place;
+        let mut variants: Option<Piece> = None;
+        for variant in group.chunk_by(|a, b| a.norm.variant == b.norm.variant) {
+            let word = |p: &crate::ts::Placed| {
+                let (word, prefix) = (p.norm.word.clone(), prefix || p.norm.prefix);
+                Piece::from(TsQuery::Word { word, weights, prefix })
+            };
+            let Some(all) = variant.iter().map(word).reduce(Piece::and) else { continue };
+            variants = Some(match variants {
+                Some(before) => before.or(all),
+                None => all,
+            });
+        }
+        let Some(variants) = variants else { continue };
         out = Some(match out {
-            None => (next, place),
-            Some((q, last)) => (join((place - last) as u16, Box::new(q), Box::new(next)), place),
+            Some(before) => join(before, variants),
+            None => variants,
         });
     }
-    out.map(|o| o.0)
+    Ok(out.unwrap_or_default())
 }
 
-fn noted(cx: &FnCtx, q: Option<TsQuery>) -> Datum {
-    if q.is_none() {
-        cx.env.notice(Error::notice(
-            "text-search query contains only stop words or doesn't contain lexemes, ignored",
-        ));
+/// The query that is left, with a notice if none is.
+fn noted(cx: &FnCtx, piece: Piece, text: &str) -> Datum {
+    if piece.query.is_none() {
+        cx.env.notice(Error::notice(match text.trim().is_empty() {
+            true => format!("text-search query doesn't contain lexemes: \"{text}\""),
+            false => "text-search query contains only stop words or doesn't contain lexemes, \
+                      ignored"
+                .to_string(),
+        }));
     }
-    shown(q)
+    shown(piece.query)
 }
 
-fn to_query(cx: &FnCtx, text: &str, config: Config) -> Result<Datum> {
+fn to_query(cx: &FnCtx, mut lexer: Lexer, text: &str) -> Result<Datum> {
     let q = parse_query_with(text, &mut |word, weights, prefix| {
-        Ok(joined(word, config, (weights, prefix), TsQuery::Phrase))
+        joined(&mut lexer, word, (weights, prefix), NEXT)
     })?;
-    Ok(noted(cx, q))
+    Ok(noted(cx, q, text))
 }
 
-fn plain(cx: &FnCtx, text: &str, config: Config) -> Datum {
-    noted(cx, joined(text, config, (0, false), |_, a, b| TsQuery::And(a, b)))
+fn plain(cx: &FnCtx, mut lexer: Lexer, text: &str) -> Result<Datum> {
+    Ok(noted(cx, joined(&mut lexer, text, (0, false), AND)?, text))
 }
 
-fn phrase(cx: &FnCtx, text: &str, config: Config) -> Datum {
-    noted(cx, joined(text, config, (0, false), TsQuery::Phrase))
+fn phrase(cx: &FnCtx, mut lexer: Lexer, text: &str) -> Result<Datum> {
+    Ok(noted(cx, joined(&mut lexer, text, (0, false), NEXT)?, text))
 }
 
 /// The language of search engines: words, "phrases", OR and -.
-fn web(cx: &FnCtx, text: &str, config: Config) -> Datum {
-    let mut alternatives: Vec<Option<TsQuery>> = vec![None];
+fn web(cx: &FnCtx, mut lexer: Lexer, text: &str) -> Result<Datum> {
+    let mut alternatives: Vec<Option<Piece>> = vec![None];
     let mut rest = text.trim_start();
     while !rest.is_empty() {
+        // OR is an operator between operands, if it is a word and something follows.
+        let is_or = rest.get(..2).is_some_and(|w| w.eq_ignore_ascii_case("or"))
+            && !rest[2..].starts_with(|c: char| c.is_alphanumeric() || c == '-' || c == '_')
+            && !rest[2..].trim().is_empty();
+        if is_or && alternatives.last().is_some_and(Option::is_some) {
+            alternatives.push(None);
+            rest = rest[2..].trim_start();
+            continue;
+        }
         let negated = rest.starts_with('-');
         let body = rest.trim_start_matches('-');
-        let (piece, after, exact) = match body.strip_prefix('"') {
+        let (piece, after, join) = match body.strip_prefix('"') {
             Some(inner) => match inner.split_once('"') {
-                Some((piece, after)) => (piece, after, true),
-                None => (inner, "", false),
+                Some((piece, after)) => (piece, after, NEXT),
+                None => (inner, "", AND),
             },
             None => {
                 let end = body.find(|c: char| c.is_whitespace() || c == '"').unwrap_or(body.len());
-                (&body[..end], &body[end..], false)
+                (&body[..end], &body[end..], AND)
             }
         };
         rest = after.trim_start();
-        if !exact && !negated && piece.eq_ignore_ascii_case("or") && !rest.is_empty() {
-            alternatives.push(None);
-            continue;
-        }
-        let join: fn(u16, Box<TsQuery>, Box<TsQuery>) -> TsQuery =
-            if exact { TsQuery::Phrase } else { |_, a, b| TsQuery::Phrase(1, a, b) };
-        let Some(mut q) = joined(piece, config, (0, false), join) else { continue };
+        let mut q = joined(&mut lexer, piece, (0, false), join)?;
         if negated {
-            q = TsQuery::Not(Box::new(q));
+            q = q.not();
         }
         if let Some(last) = alternatives.last_mut() {
             *last = Some(match last.take() {
-                Some(old) => TsQuery::And(Box::new(old), Box::new(q)),
+                Some(old) => old.and(q),
                 None => q,
             });
         }
     }
     let all = alternatives.into_iter().flatten();
-    noted(cx, all.reduce(|a, b| TsQuery::Or(Box::new(a), Box::new(b))))
+    Ok(noted(cx, all.reduce(Piece::or).unwrap_or_default(), text))
 }
 
 fn matches(v: &Datum, q: &Datum) -> Result<bool> {
@@ -271,6 +294,13 @@ fn weight_of(c: u8) -> Result<u8> {
         Some(w) => Ok(w as u8),
         None => bail!(INVALID_PARAMETER_VALUE, "unrecognized weight: {}", c as i8),
     }
+}
+
+/// The words of an array; NULLs are left out.
+fn some_texts(array: &Datum) -> Result<Vec<String>> {
+    let array = types::array::ArrayRef::parse(array.as_bytes())?;
+    let values = array.values(&ElemType::builtin(oid::TEXT))?;
+    Ok(values.iter().filter(|v| !v.is_null()).map(|v| v.as_str().to_string()).collect())
 }
 
 fn texts(array: &Datum) -> Result<Vec<String>> {
@@ -298,7 +328,7 @@ const DOCUMENTS: &[FnDef] = &[
         stored(&v)
     }),
     row!(tsvector_setweight_by_filter(v: &Datum, weight: u8, words: &Datum) {
-        let (mut v, weight, words) = (vector(v), weight_of(weight)?, texts(words)?);
+        let (mut v, weight, words) = (vector(v), weight_of(weight)?, some_texts(words)?);
         for l in v.lexemes.iter_mut().filter(|l| words.contains(&l.word)) {
             l.positions.iter_mut().for_each(|p| p.1 = weight);
         }
@@ -320,7 +350,7 @@ const DOCUMENTS: &[FnDef] = &[
         stored(&v)
     }),
     row!(tsvector_delete_arr(v: &Datum, words: &Datum) {
-        let (mut v, words) = (vector(v), texts(words)?);
+        let (mut v, words) = (vector(v), some_texts(words)?);
         v.lexemes.retain(|l| !words.contains(&l.word));
         stored(&v)
     }),
@@ -357,11 +387,10 @@ const DOCUMENTS: &[FnDef] = &[
     row!(ts_match_vq(v: &Datum, q: &Datum) { matches(v, q) }),
     row!(ts_match_qv(q: &Datum, v: &Datum) { matches(v, q) }),
     row!(cx; ts_match_tt(text: &str, words: &str) {
-        let config = config(cx, None)?;
-        matches(&to_vector(text, config)?, &plain(cx, words, config))
+        matches(&to_vector(lexer(cx, None)?, text)?, &plain(cx, lexer(cx, None)?, words)?)
     }),
     row!(cx; ts_match_tq(text: &str, q: &Datum) {
-        matches(&to_vector(text, config(cx, None)?)?, q)
+        matches(&to_vector(lexer(cx, None)?, text)?, q)
     }),
 ];
 
@@ -386,8 +415,7 @@ fn vector_order(a: &Datum, b: &Datum) -> Result<std::cmp::Ordering> {
 }
 
 fn query_order(a: &Datum, b: &Datum) -> Result<std::cmp::Ordering> {
-    let nodes = |d: &Datum| -> Result<i32> { Ok(query(d)?.map_or(0, |q| q.nodes())) };
-    Ok(nodes(a)?.cmp(&nodes(b)?).then_with(|| a.as_bytes().cmp(b.as_bytes())))
+    Ok(super::ts_rewrite::compare(query(a)?.as_ref(), query(b)?.as_ref()))
 }
 
 const VECTOR_ORDER: &[FnDef] = order!(vector_order;
@@ -406,60 +434,10 @@ fn join(
     }))
 }
 
-/// The operands of a chain of one operator.
-fn operands_of(q: &TsQuery, and: bool, out: &mut Vec<TsQuery>) {
-    match q {
-        TsQuery::And(a, b) if and => {
-            operands_of(a, and, out);
-            operands_of(b, and, out);
-        }
-        TsQuery::Or(a, b) if !and => {
-            operands_of(a, and, out);
-            operands_of(b, and, out);
-        }
-        other => out.push(other.clone()),
-    }
-}
-
-/// Puts `to` where `from` stands in a query; chains of & and | match by their parts.
-fn substitute(q: TsQuery, from: &TsQuery, to: Option<&TsQuery>) -> Option<TsQuery> {
-    if q == *from {
-        return to.cloned();
-    }
-    for and in [true, false] {
-        let (mut have, mut want) = (Vec::new(), Vec::new());
-        operands_of(&q, and, &mut have);
-        operands_of(from, and, &mut want);
-        if want.len() > 1 && have.len() >= want.len() && want.iter().all(|w| have.contains(w)) {
-            have.retain(|h| !want.contains(h));
-            let rest = have.into_iter().filter_map(|h| substitute(h, from, to));
-            let join = |a, b| match and {
-                true => TsQuery::And(Box::new(a), Box::new(b)),
-                false => TsQuery::Or(Box::new(a), Box::new(b)),
-            };
-            return rest.chain(to.cloned()).reduce(join);
-        }
-    }
-    let both =
-        |a: Box<TsQuery>, b: Box<TsQuery>| (substitute(*a, from, to), substitute(*b, from, to));
-    let pair = |(a, b): (Option<TsQuery>, Option<TsQuery>),
-                join: &dyn Fn(Box<TsQuery>, Box<TsQuery>) -> TsQuery| match (a, b) {
-        (Some(a), Some(b)) => Some(join(Box::new(a), Box::new(b))),
-        (a, b) => a.or(b),
-    };
-    match q {
-        TsQuery::Not(a) => substitute(*a, from, to).map(|a| TsQuery::Not(Box::new(a))),
-        TsQuery::And(a, b) => pair(both(a, b), &TsQuery::And),
-        TsQuery::Or(a, b) => pair(both(a, b), &TsQuery::Or),
-        TsQuery::Phrase(n, a, b) => pair(both(a, b), &|a, b| TsQuery::Phrase(n, a, b)),
-        word => Some(word),
-    }
-}
-
 fn rewrite(q: &Datum, from: &Datum, to: &Datum) -> Result<Datum> {
     let (q, from, to) = (query(q)?, query(from)?, query(to)?);
     Ok(shown(match (q, from) {
-        (Some(q), Some(from)) => substitute(q, &from, to.as_ref()),
+        (Some(q), Some(from)) => Rewriter::new(&q).replace(&from, to.as_ref()).finish(),
         (q, _) => q,
     }))
 }
@@ -519,48 +497,48 @@ const QUERIES: &[FnDef] = &[
     row!(cx; ts_lexize(dictionary: u32, word: &str) { lexize(cx, dictionary, word) }),
     row!(tsquery_rewrite(q: &Datum, from: &Datum, to: &Datum) { rewrite(q, from, to) }),
     row!(tsquerytree(q: &Datum) { querytree(q) }),
-    row!(cx; to_tsquery(text: &str) { to_query(cx, text, config(cx, None)?) }),
-    row!(cx; to_tsquery_byid(c: &Datum, text: &str) { to_query(cx, text, config(cx, Some(c))?) }),
-    row!(cx; plainto_tsquery(text: &str) { Ok(plain(cx, text, config(cx, None)?)) }),
+    row!(cx; to_tsquery(text: &str) { to_query(cx, lexer(cx, None)?, text) }),
+    row!(cx; to_tsquery_byid(c: &Datum, text: &str) { to_query(cx, lexer(cx, Some(c))?, text) }),
+    row!(cx; plainto_tsquery(text: &str) { plain(cx, lexer(cx, None)?, text) }),
     row!(cx; plainto_tsquery_byid(c: &Datum, text: &str) {
-        Ok(plain(cx, text, config(cx, Some(c))?))
+        plain(cx, lexer(cx, Some(c))?, text)
     }),
-    row!(cx; phraseto_tsquery(text: &str) { Ok(phrase(cx, text, config(cx, None)?)) }),
+    row!(cx; phraseto_tsquery(text: &str) { phrase(cx, lexer(cx, None)?, text) }),
     row!(cx; phraseto_tsquery_byid(c: &Datum, text: &str) {
-        Ok(phrase(cx, text, config(cx, Some(c))?))
+        phrase(cx, lexer(cx, Some(c))?, text)
     }),
-    row!(cx; websearch_to_tsquery(text: &str) { Ok(web(cx, text, config(cx, None)?)) }),
+    row!(cx; websearch_to_tsquery(text: &str) { web(cx, lexer(cx, None)?, text) }),
     row!(cx; websearch_to_tsquery_byid(c: &Datum, text: &str) {
-        Ok(web(cx, text, config(cx, Some(c))?))
+        web(cx, lexer(cx, Some(c))?, text)
     }),
 ];
 
 const CONVERSIONS: &[FnDef] = &[
-    row!(cx; to_tsvector(text: &str) { to_vector(text, config(cx, None)?) }),
-    row!(cx; to_tsvector_byid(c: &Datum, text: &str) { to_vector(text, config(cx, Some(c))?) }),
+    row!(cx; to_tsvector(text: &str) { to_vector(lexer(cx, None)?, text) }),
+    row!(cx; to_tsvector_byid(c: &Datum, text: &str) { to_vector(lexer(cx, Some(c))?, text) }),
     row!(cx; jsonb_string_to_tsvector(j: &[u8]) {
-        json_vector(&types::json::decode(j), STRINGS, config(cx, None)?)
+        json_vector(lexer(cx, None)?, &types::json::decode(j), STRINGS)
     }),
     row!(cx; jsonb_string_to_tsvector_byid(c: &Datum, j: &[u8]) {
-        json_vector(&types::json::decode(j), STRINGS, config(cx, Some(c))?)
+        json_vector(lexer(cx, Some(c))?, &types::json::decode(j), STRINGS)
     }),
     row!(cx; json_string_to_tsvector(j: &str) {
-        json_vector(&types::json::parse(j)?, STRINGS, config(cx, None)?)
+        json_vector(lexer(cx, None)?, &types::json::parse(j)?, STRINGS)
     }),
     row!(cx; json_string_to_tsvector_byid(c: &Datum, j: &str) {
-        json_vector(&types::json::parse(j)?, STRINGS, config(cx, Some(c))?)
+        json_vector(lexer(cx, Some(c))?, &types::json::parse(j)?, STRINGS)
     }),
     row!(cx; jsonb_to_tsvector(j: &[u8], parts: &Datum) {
-        json_vector(&types::json::decode(j), parts_of(parts)?, config(cx, None)?)
+        json_vector(lexer(cx, None)?, &types::json::decode(j), parts_of(parts)?)
     }),
     row!(cx; jsonb_to_tsvector_byid(c: &Datum, j: &[u8], parts: &Datum) {
-        json_vector(&types::json::decode(j), parts_of(parts)?, config(cx, Some(c))?)
+        json_vector(lexer(cx, Some(c))?, &types::json::decode(j), parts_of(parts)?)
     }),
     row!(cx; json_to_tsvector(j: &str, parts: &Datum) {
-        json_vector(&types::json::parse(j)?, parts_of(parts)?, config(cx, None)?)
+        json_vector(lexer(cx, None)?, &types::json::parse(j)?, parts_of(parts)?)
     }),
     row!(cx; json_to_tsvector_byid(c: &Datum, j: &str, parts: &Datum) {
-        json_vector(&types::json::parse(j)?, parts_of(parts)?, config(cx, Some(c))?)
+        json_vector(lexer(cx, Some(c))?, &types::json::parse(j)?, parts_of(parts)?)
     }),
     raw!(get_current_ts_config(cx, args) {
         let name = cx.env.setting("default_text_search_config").unwrap_or_default();
@@ -586,5 +564,13 @@ pub(crate) fn unnest(_: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>
     Ok(Rows::new(rows))
 }
 
-pub(crate) const FNS: &[&[FnDef]] =
-    &[DOCUMENTS, VECTOR_ORDER, QUERY_ORDER, QUERIES, CONVERSIONS, super::ts_rank::RANK];
+pub(crate) const FNS: &[&[FnDef]] = &[
+    DOCUMENTS,
+    VECTOR_ORDER,
+    QUERY_ORDER,
+    QUERIES,
+    CONVERSIONS,
+    super::ts_rank::RANK,
+    super::ts_show::HEADLINES,
+    super::ts_cover::COVER,
+];

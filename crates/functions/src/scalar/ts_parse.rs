@@ -1,6 +1,4 @@
-//! The default text search parser: from text to tokens, and from tokens to lexemes.
-
-use rust_stemmers::{Algorithm, Stemmer};
+//! The default text search parser: from text to tokens.
 
 /// What a token is: the numbers of the default parser's token types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,19 +29,6 @@ pub(crate) enum Kind {
     Entity,
 }
 
-impl Kind {
-    /// Words that dictionaries of a language know.
-    fn is_word(self) -> bool {
-        use Kind::*;
-        matches!(self, AsciiWord | Word | HwordPart | HwordAsciiPart | AsciiHword | Hword)
-    }
-
-    /// Tokens that are in documents.
-    fn is_indexed(self) -> bool {
-        !matches!(self, Kind::Blank | Kind::Tag | Kind::Protocol | Kind::Entity)
-    }
-}
-
 /// A token.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Token<'a> {
@@ -51,46 +36,12 @@ pub(crate) struct Token<'a> {
     pub kind: Kind,
 }
 
-/// How tokens become lexemes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Config {
-    Simple,
-    English,
-}
-
-const STOP_WORDS: &str = " i me my myself we our ours ourselves you your yours yourself \
-    yourselves he him his himself she her hers herself it its itself they them their theirs \
-    themselves what which who whom this that these those am is are was were be been being have \
-    has had having do does did doing a an the and but if or because as until while of at by for \
-    with about against between into through during before after above below to from up down in \
-    out on off over under again further then once here there when where why how all any both \
-    each few more most other some such no nor not only own same so than too very s t can will \
-    just don should now ";
-
-impl Config {
-    /// The lexeme of a token; None for a stop word.
-    pub fn lexeme(self, token: &Token) -> Option<String> {
-        let word = token.text.to_lowercase();
-        if self == Config::Simple || !token.kind.is_word() {
-            return Some(word);
-        }
-        self.word(&word)
-    }
-
-    /// What the dictionary makes of a word in lower case; None for a stop word.
-    pub fn word(self, word: &str) -> Option<String> {
-        if self == Config::Simple {
-            return Some(word.to_string());
-        }
-        if STOP_WORDS.contains(&format!(" {word} ")) {
-            return None;
-        }
-        Some(Stemmer::create(Algorithm::English).stem(word).into_owned())
-    }
-}
-
 fn is_word(c: char) -> bool {
     c.is_alphanumeric()
+}
+
+fn is_ascii_word(c: char) -> bool {
+    c.is_ascii_alphanumeric()
 }
 
 /// Length of the run of characters that `f` holds for.
@@ -98,24 +49,8 @@ fn run(text: &str, f: impl Fn(char) -> bool) -> usize {
     text.find(|c| !f(c)).unwrap_or(text.len())
 }
 
-/// `name.name.name`, with hyphens and underscores inside: its length and whether it has a point.
-fn dotted(text: &str) -> (usize, bool) {
-    let (mut len, mut points) = (0, false);
-    loop {
-        let part = run(&text[len..], |c| is_word(c) || c == '-' || c == '_');
-        if part == 0 {
-            return (len.saturating_sub(1), points);
-        }
-        len += part;
-        let next = text[len..].strip_prefix('.');
-        match next.and_then(|n| n.chars().next()) {
-            Some(c) if is_word(c) => {
-                len += 1;
-                points = true;
-            }
-            _ => return (len, points),
-        }
-    }
+fn begins(text: &str, f: impl Fn(char) -> bool) -> bool {
+    text.chars().next().is_some_and(f)
 }
 
 /// Length and kind of an unsigned number.
@@ -137,28 +72,37 @@ fn number(text: &str) -> (usize, Kind) {
     (len, [Kind::UInt, Kind::Float, Kind::Version][points.min(2)])
 }
 
-/// The tokens that have lexemes; blanks, tags, protocols and entities have none.
-pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
-    parse(text).into_iter().filter(|t| t.kind.is_indexed()).collect()
-}
-
 /// All tokens, what is between them included.
 pub(crate) fn parse(text: &str) -> Vec<Token<'_>> {
-    let mut out = Vec::new();
+    let mut out: Vec<Token> = Vec::new();
     let (mut at, mut blank) = (0, 0);
     while let Some(c) = text[at..].chars().next() {
         let mut found = Vec::new();
-        let used = token(&text[at..], text[..at].chars().next_back(), &mut found);
-        if used == 0 {
-            at += c.len_utf8();
+        // The sign of a number after words with hyphens is another hyphen.
+        let compound = blank == at && out.last().is_some_and(|t| is_part(t.kind));
+        let used = match compound && matches!(c, '-' | '+') {
+            true => 0,
+            false => token(&text[at..], &mut found),
+        };
+        if used > 0 {
+            if blank < at {
+                out.push(Token { text: &text[blank..at], kind: Kind::Blank });
+            }
+            out.append(&mut found);
+            at += used;
+            blank = at;
             continue;
         }
-        if blank < at {
+        // What might have begun something else begins a blank of its own.
+        if matches!(c, '<' | '&' | '/' | '+' | '-') && blank < at {
             out.push(Token { text: &text[blank..at], kind: Kind::Blank });
+            blank = at;
         }
-        out.append(&mut found);
-        at += used;
-        blank = at;
+        at += c.len_utf8();
+        if compound && matches!(c, '-' | '+') && begins(&text[at..], |c| c.is_ascii_digit()) {
+            out.push(Token { text: &text[blank..at], kind: Kind::Blank });
+            blank = at;
+        }
     }
     if blank < at {
         out.push(Token { text: &text[blank..at], kind: Kind::Blank });
@@ -166,110 +110,201 @@ pub(crate) fn parse(text: &str) -> Vec<Token<'_>> {
     out
 }
 
+fn is_part(kind: Kind) -> bool {
+    matches!(kind, Kind::HwordPart | Kind::HwordAsciiPart | Kind::HwordNumPart)
+}
+
+/// The length of a tag; quotes in it are skipped, and a `<` outside of them ends the attempt.
+fn tag(rest: &str) -> Option<usize> {
+    if let Some(comment) = rest.strip_prefix("<!--") {
+        return comment.find("-->").map(|end| end + 7);
+    }
+    let name = rest[1..].strip_prefix('/').unwrap_or(&rest[1..]);
+    if !begins(name, |c| c.is_ascii_alphabetic() || c == '?' || c == '_') {
+        return None;
+    }
+    let mut quote = None;
+    for (i, c) in rest.char_indices().skip(1) {
+        match (c, quote) {
+            (c, Some(q)) if c == q => quote = None,
+            (_, Some(_)) => {}
+            ('"' | '\'', None) => quote = Some(c),
+            ('>', None) => return Some(i + 1),
+            ('<', None) => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The length of `&name;` and the like.
+fn entity(rest: &str) -> Option<usize> {
+    let body = &rest[1..];
+    let (skip, len) = match body.strip_prefix('#') {
+        Some(hex) if hex.starts_with(['x', 'X']) => (2, run(&hex[1..], |c| c.is_ascii_hexdigit())),
+        Some(digits) => (1, run(digits, |c| c.is_ascii_digit())),
+        None if begins(body, |c| c.is_ascii_alphabetic()) => (0, run(body, is_ascii_word)),
+        None => (0, 0),
+    };
+    (len > 0 && body[skip + len..].starts_with(';')).then_some(skip + len + 2)
+}
+
+/// The length of a host's name: the last part is of two letters at least.
+fn host(rest: &str) -> Option<usize> {
+    let (mut at, mut best, mut first) = (0, None, true);
+    loop {
+        if !begins(&rest[at..], is_ascii_word) {
+            return best;
+        }
+        let letters = run(&rest[at..], |c| c.is_ascii_alphabetic());
+        let after = &rest[at + letters..];
+        let over = after.strip_prefix('_').unwrap_or(after);
+        if !first && letters >= 2 && !begins(over, is_ascii_word) {
+            best = Some(at + letters);
+        }
+        loop {
+            at += run(&rest[at..], |c| is_ascii_word(c) || c == '_');
+            let hyphens = run(&rest[at..], |c| c == '-');
+            if hyphens == 0 || !begins(&rest[at + hyphens..], is_ascii_word) {
+                break;
+            }
+            at += hyphens;
+        }
+        if !rest[at..].starts_with('.') {
+            return best;
+        }
+        (at, first) = (at + 1, false);
+    }
+}
+
+/// The length of an address of mail.
+fn email(rest: &str) -> Option<usize> {
+    let len = run(rest, |c| is_ascii_word(c) || matches!(c, '_' | '-' | '.'));
+    let name = &rest[..len];
+    if len == 0 || !rest[len..].starts_with('@') || name.contains("..") || name.ends_with('.') {
+        return None;
+    }
+    Some(len + 1 + host(&rest[len + 1..])?)
+}
+
+/// How much more of a path follows a part of it.
+fn path(rest: &str) -> usize {
+    let mut len = 0;
+    while let Some(c) = rest[len..].chars().next() {
+        let after = &rest[len + c.len_utf8()..];
+        let goes_on = match c {
+            '_' | '-' => true,
+            '~' => begins(after, |c| is_ascii_word(c) || c == '/'),
+            '.' => begins(after, |c| is_ascii_word(c) || c == '_'),
+            '/' => {
+                let after = after.strip_prefix('.').unwrap_or(after);
+                begins(after, |c| is_ascii_word(c) || matches!(c, '_' | '~'))
+            }
+            c => is_ascii_word(c),
+        };
+        if !goes_on {
+            break;
+        }
+        len += 1;
+    }
+    len
+}
+
+/// The length of a file's name that begins with a mark.
+fn marked_path(rest: &str) -> Option<usize> {
+    let start = match () {
+        () if rest.starts_with("../") => 2,
+        () if rest.starts_with("./") => 1,
+        () if rest.starts_with('~') => 1,
+        () => 0,
+    };
+    if rest.starts_with('.') && start == 0 {
+        return None;
+    }
+    let len = start + path(&rest[start..]);
+    (len > start && rest[..len].chars().any(is_ascii_word)).then_some(len)
+}
+
 /// Takes a token off the text; 0 if there is none here.
-fn token<'a>(rest: &'a str, before: Option<char>, out: &mut Vec<Token<'a>>) -> usize {
+fn token<'a>(rest: &'a str, out: &mut Vec<Token<'a>>) -> usize {
     let c = rest.chars().next().unwrap_or(' ');
-    let mut put = |text: &'a str, kind: Kind| {
-        out.push(Token { text, kind });
-        text.len()
+    let mut put = |len: usize, kind: Kind| {
+        out.push(Token { text: &rest[..len], kind });
+        len
     };
     match c {
-        '<' => {
-            let name = rest[1..].trim_start_matches('/');
-            let tag = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '?');
-            return match rest.find('>') {
-                Some(end) if tag || rest.starts_with("<!--") => put(&rest[..=end], Kind::Tag),
-                _ => 0,
+        '<' => return tag(rest).map_or(0, |len| put(len, Kind::Tag)),
+        '&' => return entity(rest).map_or(0, |len| put(len, Kind::Entity)),
+        '/' | '~' | '.' => return marked_path(rest).map_or(0, |len| put(len, Kind::File)),
+        '-' | '+' => {
+            if !begins(&rest[1..], |c| c.is_ascii_digit()) {
+                return 0;
+            }
+            return match number(&rest[1..]) {
+                (_, Kind::Version) => 0,
+                (len, Kind::UInt) => put(len + 1, Kind::Int),
+                (len, kind) => put(len + 1, kind),
             };
         }
-        '&' => {
-            let len = run(&rest[1..], |c| c.is_ascii_alphanumeric() || c == '#');
-            return match len > 0 && rest[1 + len..].starts_with(';') {
-                true => put(&rest[..len + 2], Kind::Entity),
-                false => 0,
-            };
-        }
-        '/' | '~' | '.' => {
-            let path = run(rest, |c| is_word(c) || "/._-~".contains(c));
-            let path = rest[..path].trim_end_matches(['/', '.']).len();
-            let named = rest[..path].contains('/') && rest[..path].chars().any(is_word);
-            let starts = c == '/'
-                || rest.starts_with("~/")
-                || rest.starts_with("./")
-                || rest.starts_with("../");
-            let fresh = !before.is_some_and(is_word);
-            return if named && starts && fresh { put(&rest[..path], Kind::File) } else { 0 };
-        }
+        c if !is_word(c) => return 0,
         _ => {}
     }
-    let signed = (c == '-' || c == '+')
-        && rest[1..].starts_with(|c: char| c.is_ascii_digit())
-        && !before.is_some_and(is_word);
-    if signed || c.is_ascii_digit() {
-        let (len, mut kind) = number(&rest[signed as usize..]);
-        let len = signed as usize + len;
-        if !rest[len..].starts_with(|c: char| is_word(c) || c == '@') {
-            if signed && kind == Kind::UInt {
-                kind = Kind::Int;
+    if c.is_ascii() {
+        if let Some(len) = email(rest) {
+            return put(len, Kind::Email);
+        }
+        if let Some(len) = host(rest) {
+            return address(rest, len, out);
+        }
+        let letters = run(rest, |c| c.is_ascii_alphabetic());
+        if letters > 0 && rest[letters..].starts_with("://") {
+            return put(letters + 3, Kind::Protocol);
+        }
+        let (digits, kind) = match c.is_ascii_digit() {
+            true => number(rest),
+            false => (0, Kind::UInt),
+        };
+        if digits > 0 && kind != Kind::UInt {
+            return put(digits, kind);
+        }
+        let word = run(rest, is_ascii_word);
+        if rest[word..].starts_with(['.', '/']) {
+            let more = path(&rest[word..]);
+            if more > 0 {
+                return put(word + more, Kind::File);
             }
-            return put(&rest[..len], kind);
         }
-        if signed {
-            return 0;
-        }
-    }
-    if !is_word(c) {
-        return 0;
-    }
-    let protocol = run(rest, |c| c.is_ascii_alphabetic());
-    if rest[protocol..].starts_with("://") {
-        return put(&rest[..protocol + 3], Kind::Protocol);
-    }
-    let (len, points) = dotted(rest);
-    if rest[len..].starts_with('@') {
-        let (host, host_points) = dotted(&rest[len + 1..]);
-        if host_points && is_host(&rest[len + 1..len + 1 + host]) {
-            return put(&rest[..len + 1 + host], Kind::Email);
+        if digits > 0 && !begins(&rest[digits..], is_word) {
+            return put(digits, Kind::UInt);
         }
     }
-    if points {
-        if !is_host(&rest[..len]) {
-            let numbers = rest[..len].chars().all(|c| c.is_ascii_digit() || c == '.');
-            if !numbers {
-                let path = run(rest, |c| is_word(c) || "/._-".contains(c));
-                let path = rest[..path].trim_end_matches(['/', '.', '-']).len().max(len);
-                return put(&rest[..path], Kind::File);
-            }
-        } else {
-            let port = rest[len..].strip_prefix(':');
-            let port = port.map_or(0, |p| run(p, |c| c.is_ascii_digit()));
-            let host = len + if port > 0 { port + 1 } else { 0 };
-            if rest[host..].starts_with('/') {
-                let path = run(&rest[host..], |c| !c.is_whitespace() && !"<>\"'()".contains(c));
-                if path > 1 {
-                    put(&rest[..host + path], Kind::Url);
-                    put(&rest[..host], Kind::Host);
-                    put(&rest[host..host + path], Kind::UrlPath);
-                    return host + path;
-                }
-            }
-            return put(&rest[..host], Kind::Host);
-        }
-    }
-    if rest[len..].starts_with('/') && before.is_none_or(|b| b != '/') {
-        let path = run(rest, |c| is_word(c) || "/._-~".contains(c));
-        let path = rest[..path].trim_end_matches(['/', '.']).len();
-        if rest[..path].contains('/') {
-            return put(&rest[..path], Kind::File);
+    // A word with digits may begin a file's name, whatever its letters.
+    let word = run(rest, is_word);
+    if rest[..word].contains(|c: char| c.is_numeric()) && rest[word..].starts_with(['.', '/']) {
+        let more = path(&rest[word..]);
+        if more > 0 {
+            return put(word + more, Kind::File);
         }
     }
     words(rest, out)
 }
 
-/// Names with a point, the last of which is of two letters at least.
-fn is_host(text: &str) -> bool {
-    let last = text.rsplit('.').next().unwrap_or("");
-    last.len() >= 2 && last.chars().all(|c| c.is_ascii_alphabetic()) && !text.contains('_')
+/// A host, maybe with a port, and the path that follows it.
+fn address<'a>(rest: &'a str, mut len: usize, out: &mut Vec<Token<'a>>) -> usize {
+    if let Some(port) = rest[len..].strip_prefix(':') {
+        let digits = run(port, |c| c.is_ascii_digit());
+        len += if digits > 0 { digits + 1 } else { 0 };
+    }
+    let url = |c: char| c.is_ascii_graphic() && !"\"<>\\^`{|}".contains(c);
+    let more = if rest[len..].starts_with('/') { run(&rest[len..], url) } else { 0 };
+    if more < 2 {
+        out.push(Token { text: &rest[..len], kind: Kind::Host });
+        return len;
+    }
+    out.push(Token { text: &rest[..len + more], kind: Kind::Url });
+    out.push(Token { text: &rest[..len], kind: Kind::Host });
+    out.push(Token { text: &rest[len..len + more], kind: Kind::UrlPath });
+    len + more
 }
 
 /// Which of three kinds a word is: of ASCII letters, of letters, with digits.
@@ -286,11 +321,10 @@ fn kind_of(text: &str, kinds: [Kind; 3]) -> Kind {
 fn words<'a>(rest: &'a str, out: &mut Vec<Token<'a>>) -> usize {
     let mut len = run(rest, is_word);
     let mut ends = vec![(0, len)];
-    // A word that begins with a digit is not the first of a compound.
-    let compound = rest.starts_with(char::is_alphabetic);
-    while compound && let Some(after) = rest[len..].strip_prefix('-') {
+    while let Some(after) = rest[len..].strip_prefix('-') {
         let part = run(after, is_word);
-        if part == 0 {
+        // A number is no part of a compound.
+        if !after[..part].contains(char::is_alphabetic) {
             break;
         }
         ends.push((len + 1, len + 1 + part));

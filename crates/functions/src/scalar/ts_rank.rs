@@ -9,7 +9,7 @@ use types::ts::{TsQuery, TsVector, parse_query};
 /// Weights of D, C, B, A when none are given.
 const DEFAULT: [f32; 4] = [0.1, 0.2, 0.4, 1.0];
 
-fn weights(array: Option<&Datum>) -> Result<[f32; 4]> {
+pub(super) fn weights(array: Option<&Datum>) -> Result<[f32; 4]> {
     let Some(array) = array else { return Ok(DEFAULT) };
     let array = ArrayRef::parse(array.as_bytes())?;
     if array.dims.len() != 1 {

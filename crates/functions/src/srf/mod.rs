@@ -117,15 +117,20 @@ fn as_record(cx: &FnCtx, row: Vec<Datum>) -> Datum {
 /// The built-in set-returning function of this OID.
 pub fn set_returning(oid: Oid) -> Option<SrfFn> {
     let row = builtin::proc(oid)?;
-    series::find(row.prosrc)
-        .or_else(|| tables::find(row.prosrc))
-        .or_else(|| row.proretset.then_some(session_rows as SrfFn))
+    body(row).or_else(|| row.proretset.then_some(session_rows as SrfFn))
 }
 
 /// Whether a set-returning function has a body that is not the session's.
 pub fn has_set_body(oid: Oid) -> bool {
-    builtin::proc(oid)
-        .is_some_and(|row| series::find(row.prosrc).or_else(|| tables::find(row.prosrc)).is_some())
+    builtin::proc(oid).is_some_and(|row| body(row).is_some())
+}
+
+/// What PostgreSQL writes in SQL binds by its OID, as in the registry.
+fn body(row: &builtin::ProcRow) -> Option<SrfFn> {
+    if row.prolang == Oid(14) {
+        return tables::find(&row.oid.to_string());
+    }
+    series::find(row.prosrc).or_else(|| tables::find(row.prosrc))
 }
 
 /// The rows of a function that is not built in.

@@ -44,6 +44,8 @@ pub(super) fn find(symbol: &str) -> Option<SrfFn> {
         "pg_timezone_names" => zones,
         "ts_token_type_byid" | "ts_token_type_byname" => token_types,
         "ts_parse_byid" | "ts_parse_byname" => crate::scalar::ts::parse_rows,
+        "ts_stat1" | "ts_stat2" => crate::scalar::ts_show::stat,
+        "6183" | "6184" => crate::scalar::ts_show::debug,
         _ => return None,
     })
 }
@@ -177,7 +179,7 @@ fn zones(cx: &mut FnCtx, _: &[Datum]) -> Result<Box<dyn RowSource>> {
 }
 
 /// The kinds of tokens that the default text search parser knows: name, description.
-const TOKEN_TYPES: [(&str, &str); 23] = [
+pub(crate) const TOKEN_TYPES: [(&str, &str); 23] = [
     ("asciiword", "Word, all ASCII"),
     ("word", "Word, all letters"),
     ("numword", "Word, letters and digits"),

@@ -123,6 +123,7 @@ impl<'a> Printer<'a> {
             }
             Expr::MergeAction { .. } => self.put("MERGE_ACTION()"),
             Expr::Json(j) => self.json(j, expr),
+            Expr::Xml(x) => self.xml(x, expr),
             _ => {}
         }
     }

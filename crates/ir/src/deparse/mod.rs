@@ -18,6 +18,7 @@ mod setop;
 mod special;
 mod sublink;
 mod window;
+mod xml;
 
 pub use constant::literal;
 pub use names::{Names, ObjectName, quote_ident, quote_literal};

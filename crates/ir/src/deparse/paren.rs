@@ -26,7 +26,6 @@ impl Printer<'_> {
             | Expr::SetToDefault { .. }
             | Expr::CurrentOf { .. }
             | Expr::NextValue { .. }
-            | Expr::Xml(_)
             | Expr::MergeAction { .. } => true,
             Expr::FieldSelect { .. } => !matches!(parent, Expr::FieldSelect { .. }),
             Expr::FieldStore { .. } => !matches!(parent, Expr::FieldStore { .. }),
@@ -41,6 +40,10 @@ impl Printer<'_> {
                     self.binds_tighter(o, node, p)
                 }
                 _ => delimits(parent),
+            },
+            Expr::Xml(x) => match x.op {
+                crate::xml::XmlOp::IsDocument => is_below_tests(parent),
+                _ => true,
             },
             Expr::Json(j) => match j.op {
                 crate::json::JsonOp::IsJson { .. } => is_below_tests(parent),

@@ -46,6 +46,18 @@ impl<'a> PlanScope<'a> {
         }
     }
 
+    /// The column of the parent table that an append's column is: its members' columns are not
+    /// named one by one.
+    pub fn parent_column(&self, var: &Var) -> Option<(u32, i16)> {
+        let parents = match &self.plan.node {
+            PlanNode::Append(a) => &a.parents,
+            PlanNode::MergeAppend(a) => &a.parents,
+            _ => return None,
+        };
+        let named = var.varno == OUTER_VAR && parents.contains(&var.syn_no);
+        named.then_some((var.syn_no, var.syn_attno))
+    }
+
     fn outer(&self) -> Option<&'a Plan> {
         match &self.plan.node {
             PlanNode::Append(a) => a.children.first(),

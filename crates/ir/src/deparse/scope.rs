@@ -148,13 +148,18 @@ impl<'a> Printer<'a> {
     /// Prints a column and says what name it has. `top`: it is an output column by itself, where
     /// a whole row must not be expanded.
     pub(super) fn var(&mut self, var: &'a Var, top: bool) -> Option<String> {
-        if let Some(plan) = self.scope(var.levels_up).and_then(|s| s.plan.as_ref())
+        let plan = self.scope(var.levels_up).and_then(|s| s.plan.as_ref());
+        let parent = plan.and_then(|p| p.parent_column(var));
+        if let (Some(plan), None) = (plan, parent)
             && let Some((scope, expr)) = plan.resolve(var)
         {
             self.special_var(var.levels_up, scope, expr);
             return None;
         }
         let scope = self.scope(var.levels_up)?.clone();
+        if let Some((varno, attno)) = parent {
+            return self.plain_var(var, &scope, varno as usize - 1, attno, top);
+        }
         let in_query = scope.plan.is_none() && !scope.rtable.is_empty();
         let (varno, attno) = if in_query && var.syn_no > 0 {
             (var.syn_no, var.syn_attno)

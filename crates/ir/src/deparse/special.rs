@@ -15,6 +15,13 @@ impl<'a> Printer<'a> {
                 self.operand_of_syntax(zone);
                 self.put(")");
             }
+            (2614, [path, document]) => {
+                self.put("XMLEXISTS((");
+                self.expr(path, false);
+                self.put(") PASSING (");
+                self.expr(document, false);
+                self.put("))");
+            }
             (6334..=6336, [time]) => {
                 self.put("(");
                 self.operand_of_syntax(time);

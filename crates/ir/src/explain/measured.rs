@@ -1,6 +1,7 @@
 //! What a run took.
 
 use super::Explainer;
+use crate::plan::Plan;
 
 /// Pages touched.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -92,6 +93,8 @@ pub struct TriggerRun {
 pub struct Measured {
     /// By `Plan::id`; a node without an entry was not run.
     pub nodes: Vec<NodeRun>,
+    /// The same of each parallel worker, whose figures are part of those above.
+    pub workers: Vec<Vec<NodeRun>>,
     pub planning_ms: Option<f64>,
     pub execution_ms: Option<f64>,
     pub planning_buffers: Option<BufferUse>,
@@ -101,6 +104,83 @@ pub struct Measured {
 }
 
 impl Explainer<'_> {
+    /// What each parallel worker did at a node.
+    pub(super) fn worker_runs(&mut self, plan: &Plan) {
+        if !self.options.analyze {
+            return;
+        }
+        let of = |(n, w): (usize, &Vec<NodeRun>)| {
+            w.get(plan.id as usize).filter(|r| r.loops > 0).map(|r| (n, r.clone()))
+        };
+        let runs: Vec<(usize, NodeRun)> =
+            self.measured.workers.iter().enumerate().filter_map(of).collect();
+        let verbose = self.options.verbose;
+        let shown = |r: &NodeRun| {
+            verbose || r.text("Sort Method").is_some() || r.int("HashAgg Batches").is_some()
+        };
+        if !runs.iter().any(|(_, r)| shown(r)) {
+            return;
+        }
+        if !self.w.is_text() {
+            self.w.open("Workers", Some("Workers"), false);
+        }
+        for (number, run) in runs.iter().filter(|(_, r)| shown(r)) {
+            match self.w.is_text() {
+                true => self.worker_lines(*number, run),
+                false => self.worker_properties(*number, run),
+            }
+        }
+        if !self.w.is_text() {
+            self.w.close("Workers", false);
+        }
+    }
+
+    fn worker_lines(&mut self, number: usize, run: &NodeRun) {
+        let mut lines = Vec::new();
+        if self.options.verbose {
+            let n = run.loops as f64;
+            let time = match self.options.timing {
+                true => format!("time={:.3}..{:.3} ", run.startup_ms / n, run.total_ms / n),
+                false => String::new(),
+            };
+            lines.push(format!("actual {time}rows={:.2} loops={}", run.rows / n, run.loops));
+        }
+        if let Some(method) = run.text("Sort Method") {
+            let space = run.int("Sort Space Used").unwrap_or(0);
+            let kind = run.text("Sort Space Type").unwrap_or("Memory");
+            lines.push(format!("Sort Method: {method}  {kind}: {space}kB"));
+        }
+        if let Some(batches) = run.int("HashAgg Batches") {
+            let memory = run.int("Peak Memory Usage").unwrap_or(0);
+            lines.push(format!("Batches: {batches}  Memory Usage: {memory}kB"));
+        }
+        for (i, line) in lines.iter().enumerate() {
+            self.w.pad();
+            let start = if i == 0 { format!("Worker {number}:  ") } else { "  ".into() };
+            self.w.out.push_str(&format!("{start}{line}\n"));
+        }
+    }
+
+    fn worker_properties(&mut self, number: usize, run: &NodeRun) {
+        self.w.open("Worker", None, true);
+        self.w.integer("Worker Number", "", number as i64);
+        if self.options.verbose {
+            let n = run.loops as f64;
+            if self.options.timing {
+                self.w.float("Actual Startup Time", "ms", run.startup_ms / n, 3);
+                self.w.float("Actual Total Time", "ms", run.total_ms / n, 3);
+            }
+            self.w.float("Actual Rows", "", run.rows / n, 2);
+            self.w.integer("Actual Loops", "", run.loops as i64);
+        }
+        if let Some(method) = run.text("Sort Method") {
+            self.w.text("Sort Method", method);
+            self.w.integer("Sort Space Used", "kB", run.int("Sort Space Used").unwrap_or(0));
+            self.w.text("Sort Space Type", run.text("Sort Space Type").unwrap_or("Memory"));
+        }
+        self.w.close("Worker", true);
+    }
+
     pub(super) fn buffer_use(&mut self, b: &BufferUse) {
         if self.w.is_text() {
             return self.buffer_line(b);

@@ -91,6 +91,8 @@ pub fn explain_utility(format: Format) -> String {
 /// The range-table entries that nodes read, which get names.
 fn scanned(plan: &Plan, used: &mut HashSet<u32>) {
     match &plan.node {
+        PlanNode::Append(a) => used.extend(&a.parents),
+        PlanNode::MergeAppend(a) => used.extend(&a.parents),
         PlanNode::SeqScan(s) => drop(used.insert(s.scanrel)),
         PlanNode::SampleScan(s) => drop(used.insert(s.scanrel)),
         PlanNode::IndexScan(s) => drop(used.insert(s.scanrel)),

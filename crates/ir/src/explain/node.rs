@@ -170,6 +170,7 @@ impl<'a> Explainer<'a> {
                 self.wal_use(&wal);
             }
         }
+        self.worker_runs(plan);
         self.children(place)?;
         self.w.close("Plan", true);
         self.w.indent = saved;

@@ -27,6 +27,8 @@ pub struct PlanRowMark {
     pub wait: LockWait,
     /// The entry stands for a whole inheritance tree.
     pub is_parent: bool,
+    /// The entries of the tree's members.
+    pub members: Vec<u32>,
 }
 
 /// ON CONFLICT, planned.

@@ -191,8 +191,7 @@ impl Root<'_> {
         &self,
         kind: JoinKind,
         inner_unique: bool,
-        outer: &Path,
-        inner: &Path,
+        (outer, inner, shared): (&Path, &Path, bool),
         hash_clauses: &[Rc<Restriction>],
         other_quals: EvalCost,
         semi: SemiFactors,
@@ -207,7 +206,12 @@ impl Root<'_> {
         let mut run = outer.total - outer.startup;
         startup += (s.cpu_operator_cost * n + s.cpu_tuple_cost) * inner_rows;
         run += s.cpu_operator_cost * n * outer_rows;
-        let (buckets, batches) = self.hash_size(inner_rows, inner.target.width);
+        // A hash table that workers make together may be as large as theirs together.
+        let (all_rows, makers) = match shared {
+            true => (inner_rows * self.divisor(inner.workers), f64::from(outer.workers) + 1.0),
+            false => (inner_rows, 1.0),
+        };
+        let (buckets, batches) = self.hash_size(all_rows, inner.target.width, makers);
         if batches > 1.0 {
             let outer_pages = pages_of(outer_rows, outer.target.width);
             let inner_pages = pages_of(inner_rows, inner.target.width);
@@ -259,12 +263,12 @@ impl Root<'_> {
     }
 
     /// Buckets and batches of a hash table.
-    pub fn hash_size(&self, rows: f64, width: i32) -> (f64, f64) {
+    pub fn hash_size(&self, rows: f64, width: i32, makers: f64) -> (f64, f64) {
         let s = self.env.settings;
         let rows = if rows <= 0.0 { 1000.0 } else { rows };
         let tuple = f64::from(((width + 7) & !7) + 24 + 16 - 8);
         let bytes = rows * tuple;
-        let limit = s.work_mem * s.hash_mem_multiplier;
+        let limit = s.work_mem * s.hash_mem_multiplier * makers;
         let power = |x: f64| 2f64.powf(x.log2().ceil());
         let max_buckets = power(limit / 8.0 + 1.0) / 2.0;
         let mut buckets = power(rows.min(max_buckets).max(1024.0));

@@ -203,6 +203,12 @@ impl Root<'_> {
                 }
             }
         }
+        if let Expr::Agg(a) = e
+            && a.split == ir::AggSplit::InitialSerial
+            && a.trans_type != Oid(2281)
+        {
+            return self.type_width(a.trans_type, -1);
+        }
         self.type_width(e.ty(), e.typmod())
     }
 
@@ -259,4 +265,12 @@ impl Root<'_> {
         };
         fetched.ceil()
     }
+}
+
+/// What an expression's functions cost, where no query is known yet.
+pub fn rough_cost(e: &Expr, env: &crate::root::Env) -> f64 {
+    let mut called = Vec::new();
+    walk::each(e, &mut |x| drop(crate::prep::volatility::called(x, env, &mut called)));
+    let cost = |f: &base::Oid| env.catalog.proc(*f).map_or(1.0, |p| f64::from(p.cost));
+    called.iter().map(cost).sum::<f64>() * env.settings.cpu_operator_cost
 }

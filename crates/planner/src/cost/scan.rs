@@ -23,6 +23,8 @@ pub struct IndexCost {
     pub total: f64,
     pub selectivity: f64,
     pub correlation: f64,
+    /// Leaves that it reads.
+    pub pages: f64,
 }
 
 impl Root<'_> {
@@ -136,6 +138,7 @@ impl Root<'_> {
             total,
             selectivity,
             correlation: self.index_correlation(rel, info)?,
+            pages,
         })
     }
 
@@ -312,6 +315,19 @@ impl Root<'_> {
         rows: f64,
         quals: EvalCost,
     ) -> Cost {
+        self.cost_shared_bitmap(rel, tree, (loops, 1.0), target, rows, quals)
+    }
+
+    /// The same, with the rows divided among workers.
+    pub fn cost_shared_bitmap(
+        &self,
+        rel: usize,
+        tree: &BitmapTree,
+        (loops, divisor): (f64, f64),
+        target: &Target,
+        rows: f64,
+        quals: EvalCost,
+    ) -> Cost {
         let s = self.env.settings;
         let (pages, tuples, index_cost) = self.bitmap_pages(rel, tree, loops);
         let t = self.rels[rel].pages.max(1.0);
@@ -321,8 +337,9 @@ impl Root<'_> {
             s.random_page_cost
         };
         let startup = index_cost + quals.startup + target.cost.0;
-        let run =
-            pages * per_page + (s.cpu_tuple_cost + quals.per_row) * tuples + target.cost.1 * rows;
+        let run = pages * per_page
+            + (s.cpu_tuple_cost + quals.per_row) * tuples / divisor
+            + target.cost.1 * rows;
         Cost { startup, total: startup + run, disabled: u32::from(!s.enable_bitmapscan) }
     }
 

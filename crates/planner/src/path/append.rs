@@ -35,6 +35,9 @@ impl Root<'_> {
         for m in members.into_iter().filter(|m| m.kind.has_storage()) {
             children.push(self.add_child(index, &m)?);
         }
+        for mark in self.row_marks.iter_mut().filter(|m| m.rtindex == index) {
+            mark.members.clone_from(&children);
+        }
         self.rels[rel].children = children;
         Ok(())
     }
@@ -45,11 +48,26 @@ impl Root<'_> {
         }
         let desc = self.env.catalog.relation(oid)?;
         let has_children = desc.has_subclass;
+        let partitioned = !desc.kind.has_storage();
+        let mut at = out.len();
         out.push(desc);
-        if has_children {
+        if !has_children {
+            return Ok(());
+        }
+        if partitioned {
             for child in self.env.catalog.children(oid)? {
                 self.collect_members(child, out)?;
             }
+            return Ok(());
+        }
+        // Children before grandchildren.
+        while let Some(parent) = out.get(at).cloned() {
+            for child in self.env.catalog.children(parent.oid)? {
+                if !out.iter().any(|m| m.oid == child) {
+                    out.push(self.env.catalog.relation(child)?);
+                }
+            }
+            at += 1;
         }
         Ok(())
     }
@@ -133,6 +151,7 @@ impl Root<'_> {
         let restrictions = self.rels[rel].restrictions.clone();
         let exprs = self.rels[rel].target.exprs.clone();
         let mut parts: Vec<Rc<Path>> = Vec::new();
+        let mut members = Vec::new();
         let clauses: Vec<Expr> = restrictions.iter().map(|r| r.clause.clone()).collect();
         let BaseKind::AppendRel(top) = self.rels[rel].kind.clone() else { return Ok(()) };
         let mut kept = Vec::new();
@@ -161,8 +180,13 @@ impl Root<'_> {
             }
             self.rels[c].target = Rc::new(target);
             self.rels[c].restrictions = list;
+            if self.rels[rel].parallel {
+                self.consider_parallel(c)?;
+                self.rels[rel].parallel = self.rels[c].parallel;
+            }
             self.size_base(c)?;
             self.scan_paths(c)?;
+            members.push(c);
             parts.extend(self.rels[c].cheapest_total.clone());
         }
         self.rels[rel].children = kept;
@@ -187,8 +211,133 @@ impl Root<'_> {
             total: parts.iter().map(|p| p.total).sum::<f64>() + 0.5 * s.cpu_tuple_cost * rows,
             disabled: parts.iter().map(|p| p.disabled).sum(),
         };
-        let path = self.plain_path(rel, PathKind::Append { parts }, cost);
+        let safe = parts.iter().all(|p| p.parallel_safe);
+        let kind = PathKind::Append { parts, shared_from: None };
+        let mut path = self.plain_path(rel, kind, cost);
+        path.parallel_safe &= safe;
         self.rels[rel].add_path(path);
+        if self.rels[rel].parallel && self.rels[rel].lateral.is_empty() {
+            self.partial_appends(rel, &members);
+        }
         Ok(())
     }
+
+    /// Appends that workers share: of partial paths of all members, and of whole ones where they
+    /// are cheaper.
+    fn partial_appends(&mut self, rel: usize, members: &[usize]) {
+        let s = self.env.settings;
+        let most = s.max_parallel_workers_per_gather;
+        // More members are worth more workers.
+        let by_number = usize::BITS - members.len().leading_zeros();
+        let workers_of = |list: &[Rc<Path>]| {
+            let most_of = list.iter().map(|p| p.workers).max().unwrap_or(0);
+            match s.enable_parallel_append {
+                true => most_of.max(by_number).min(most),
+                false => most_of,
+            }
+        };
+        let first = |root: &Self, m: usize| root.rels[m].partial.first().cloned();
+        let all: Option<Vec<Rc<Path>>> = members.iter().map(|m| first(self, *m)).collect();
+        let mut rows = None;
+        // The most expensive first.
+        let index_of: Vec<u32> = self.rels.iter().map(|r| r.rtindex).collect();
+        let by_total = |a: &Rc<Path>, b: &Rc<Path>| {
+            b.total.total_cmp(&a.total).then(index_of[a.rel].cmp(&index_of[b.rel]))
+        };
+        let by_startup =
+            |a: &Rc<Path>, b: &Rc<Path>| b.startup.total_cmp(&a.startup).then(by_total(a, b));
+        if let Some(mut parts) = all {
+            if s.enable_parallel_append {
+                parts.sort_by(by_startup);
+            }
+            let workers = workers_of(&parts);
+            let shared = s.enable_parallel_append.then_some(0);
+            let path = self.partial_append(rel, parts, shared, workers, None);
+            rows = Some(path.rows);
+            self.rels[rel].add_partial(path);
+        }
+        if !s.enable_parallel_append {
+            return;
+        }
+        let (mut whole, mut partial) = (Vec::new(), Vec::new());
+        for m in members {
+            let shared = first(self, *m);
+            let safe = self.rels[*m].cheapest_safe();
+            match (safe, shared) {
+                (Some(w), Some(p)) if p.total < w.total => partial.push(p),
+                (Some(w), _) => whole.push(w),
+                (None, Some(p)) => partial.push(p),
+                (None, None) => return,
+            }
+        }
+        if whole.is_empty() {
+            return;
+        }
+        let workers = workers_of(&partial);
+        // Each of these is done by one worker.
+        whole.sort_by(by_total);
+        partial.sort_by(by_startup);
+        let from = whole.len();
+        whole.extend(partial);
+        let path = self.partial_append(rel, whole, Some(from), workers, rows);
+        self.rels[rel].add_partial(path);
+    }
+
+    fn partial_append(
+        &self,
+        rel: usize,
+        parts: Vec<Rc<Path>>,
+        shared_from: Option<usize>,
+        workers: u32,
+        rows: Option<f64>,
+    ) -> Path {
+        let s = self.env.settings;
+        let divisor = self.divisor(workers);
+        let (mut total, mut sum) = (0.0, 0.0);
+        let mut startup = parts.first().map_or(0.0, |p| p.startup);
+        match shared_from {
+            None => {
+                total = parts.iter().map(|p| p.total).sum();
+                sum = parts.iter().map(|p| p.rows).sum();
+            }
+            Some(from) => {
+                for (i, p) in parts.iter().enumerate() {
+                    if i < workers as usize {
+                        startup = startup.min(p.startup);
+                    }
+                    if i < from {
+                        sum += p.rows / divisor;
+                    } else {
+                        sum += p.rows * self.divisor(p.workers) / divisor;
+                        total += p.total;
+                    }
+                    sum = crate::cost::clamp_rows(sum);
+                }
+                total += spread(parts[..from].iter().map(|p| p.total), workers as usize);
+            }
+        }
+        total += 0.5 * s.cpu_tuple_cost * sum;
+        let cost = crate::cost::scan::Cost {
+            startup,
+            total,
+            disabled: parts.iter().map(|p| p.disabled).sum(),
+        };
+        let mut path = self.plain_path(rel, PathKind::Append { parts, shared_from }, cost);
+        path.workers = workers;
+        path.rows = rows.unwrap_or(sum);
+        path
+    }
+}
+
+/// How long workers take that each take the next of these until there are none.
+fn spread(costs: impl Iterator<Item = f64>, workers: usize) -> f64 {
+    let mut busy: Vec<f64> = Vec::new();
+    for cost in costs {
+        if busy.len() < workers.max(1) {
+            busy.push(cost);
+        } else if let Some(least) = busy.iter_mut().min_by(|a, b| a.total_cmp(b)) {
+            *least += cost;
+        }
+    }
+    busy.into_iter().fold(0.0, f64::max)
 }

@@ -182,6 +182,9 @@ impl Root<'_> {
             Expr::NullTest { arg, is_row: false, .. } if info.is_btree && is_key(arg) => {
                 Ok(make(vec![r.clause.clone()], false))
             }
+            Expr::Bool { op: BoolOp::Or, args, .. } if info.is_btree => {
+                Ok(self.match_or(info, column, args)?.and_then(|q| make(vec![q], false)))
+            }
             e if info.desc.opc_types[column] == Oid(16) => {
                 Ok(self.match_boolean(e, key).and_then(|q| make(vec![q], false)))
             }
@@ -220,19 +223,6 @@ impl Root<'_> {
         }))
     }
 
-    /// LIKE and `^~` with a constant prefix on an index in C order.
-    fn match_prefix(
-        &self,
-        info: &IndexInfo,
-        column: usize,
-        r: &Rc<Restriction>,
-        op: Oid,
-        args: &[Expr; 2],
-    ) -> Result<Option<IndexClause>> {
-        let _ = (info, column, r, op, args);
-        Ok(None)
-    }
-
     /// The paths that an index gives with these conditions.
     fn build_paths(
         &mut self,
@@ -266,6 +256,7 @@ impl Root<'_> {
         };
         let path =
             self.index_path(rel, index_path(ScanDirection::Forward), &access, keys, outer)?;
+        self.partial_index(rel, &path, &access);
         self.rels[rel].add_path(path);
         if !clauses.is_empty() || !info.predicate.is_empty() {
             bitmaps.push(Rc::new(index_path(ScanDirection::Forward)));
@@ -276,10 +267,37 @@ impl Root<'_> {
             if n > 0 {
                 let p = index_path(ScanDirection::Backward);
                 let path = self.index_path(rel, p, &access, all[..n].to_vec(), outer)?;
+                self.partial_index(rel, &path, &access);
                 self.rels[rel].add_path(path);
             }
         }
         Ok(())
+    }
+
+    /// The same scan with its entries shared by workers.
+    fn partial_index(&mut self, rel: usize, whole: &Path, access: &crate::cost::scan::IndexCost) {
+        let PathKind::Index(p) = &whole.kind else { return };
+        if !self.rels[rel].parallel || !whole.param.is_empty() || !p.info.is_btree {
+            return;
+        }
+        let tuples = clamp_rows(access.selectivity * self.rels[rel].tuples);
+        let pages = self.index_pages_fetched(tuples, self.rels[rel].pages, p.info.pages);
+        let heap = (!p.only).then_some(pages);
+        let workers = self.workers_for(rel, heap, Some(access.pages));
+        if workers == 0 {
+            return;
+        }
+        let left = self.unsettled(&self.rels[rel].restrictions, p);
+        let quals = self.restriction_cost(&left);
+        let s = self.env.settings;
+        let divisor = self.divisor(workers);
+        let cpu =
+            (s.cpu_tuple_cost + quals.per_row) * tuples + self.rels[rel].target.cost.1 * whole.rows;
+        let mut path = whole.clone();
+        path.total -= cpu - cpu / divisor;
+        path.rows = clamp_rows(whole.rows / divisor);
+        path.workers = workers;
+        self.rels[rel].add_partial(path);
     }
 
     fn index_path(
@@ -488,9 +506,31 @@ impl Root<'_> {
         if let Some(tree) = self.choose_bitmap(rel, found, 1.0) {
             let path = self.bitmap_path(rel, tree, &Relids::empty());
             if let Ok(p) = path {
+                if self.rels[rel].parallel && self.rels[rel].lateral.is_empty() {
+                    self.partial_bitmap(rel, &p);
+                }
                 self.rels[rel].add_path(p);
             }
         }
+    }
+
+    /// A bitmap scan whose pages workers share; one of them makes the bitmap.
+    fn partial_bitmap(&mut self, rel: usize, whole: &Path) {
+        let PathKind::Bitmap(tree) = &whole.kind else { return };
+        let (pages, ..) = self.bitmap_pages(rel, tree, 1.0);
+        let workers = self.workers_for(rel, Some(pages), None);
+        if workers == 0 {
+            return;
+        }
+        let divisor = self.divisor(workers);
+        let quals = self.restriction_cost(&self.rels[rel].restrictions);
+        let target = self.rels[rel].target.clone();
+        let rows = clamp_rows(self.rels[rel].rows / divisor);
+        let cost = self.cost_shared_bitmap(rel, tree, (1.0, divisor), &target, rows, quals);
+        let mut path = self.plain_path(rel, PathKind::Bitmap(tree.clone()), cost);
+        path.rows = rows;
+        path.workers = workers;
+        self.rels[rel].add_partial(path);
     }
 
     fn param_bitmap_paths(

@@ -99,6 +99,7 @@ impl Root<'_> {
         if dummy && !self.rels[join].dummy {
             self.rels[join].dummy = true;
             self.rels[join].paths.clear();
+            self.rels[join].partial.clear();
             let path = self.dummy_path(join);
             self.rels[join].add_path(path);
         }
@@ -132,11 +133,13 @@ impl Root<'_> {
             r.cheapest_total = Some(unique.clone());
             r.cheapest_startup = Some(unique);
         }
+        let partial = std::mem::take(&mut self.rels[b].partial);
         let done = self
             .join_one_way(join, a, b, JoinKind::Inner, &spec, list)
             .and_then(|()| self.join_one_way(join, b, a, JoinKind::Inner, &turned, list));
         let r = &mut self.rels[b];
         r.rows = rows;
+        r.partial = partial;
         (r.paths, r.cheapest_params) = saved;
         (r.cheapest_total, r.cheapest_startup) = cheapest;
         done
@@ -179,6 +182,7 @@ impl Root<'_> {
             hash,
         };
         let mut path = self.plain_path(rel, kind, cost);
+        path.parallel_safe &= sub.parallel_safe;
         path.rows = groups;
         Ok(Some(path))
     }
@@ -357,11 +361,33 @@ impl Root<'_> {
         path.param = param;
         path.pathkeys = keys;
         path.rows = rows;
-        self.rels[p.join].add_path(path);
+        if let Some((outer, inner)) = sides(&path.kind) {
+            path.parallel_safe &= outer.parallel_safe && inner.parallel_safe;
+            path.workers = outer.workers;
+        }
+        match path.workers {
+            0 => self.rels[p.join].add_path(path),
+            _ => self.rels[p.join].add_partial(path),
+        }
+    }
+
+    /// Whether workers may each join a part of the outer side.
+    fn may_share_outer(&self, p: &Pair) -> bool {
+        let join = &self.rels[p.join];
+        join.parallel
+            && join.lateral.is_empty()
+            && !self.rels[p.outer].partial.is_empty()
+            && !matches!(
+                p.kind,
+                JoinKind::Full | JoinKind::Right | JoinKind::RightAnti | JoinKind::RightSemi
+            )
     }
 
     fn rows_for(&self, p: &Pair, outer: &Path, inner: &Path, param: &Relids) -> f64 {
         let all = self.rels[p.join].rows;
+        if outer.workers > 0 {
+            return clamp_rows(all / self.divisor(outer.workers));
+        }
         if param.is_empty() {
             return all;
         }
@@ -401,21 +427,39 @@ impl Root<'_> {
             let cost = self.cost_material(self.path_cost(c), c.rows, c.target.width);
             let mut m = self.plain_path(p.inner, PathKind::Material(c.clone()), cost);
             m.rows = c.rows;
+            m.parallel_safe &= c.parallel_safe;
             m.pathkeys = c.pathkeys.clone();
             inners.push(Rc::new(m));
         }
-        for outer in &outers {
-            let keys_len = self.useful_pathkeys(&relids, &outer.pathkeys);
+        self.loop_over(p, &outers, &inners, &relids)?;
+        if !self.may_share_outer(p) {
+            return Ok(());
+        }
+        inners.retain(|i| i.parallel_safe);
+        let partial = self.rels[p.outer].partial.clone();
+        self.loop_over(p, &partial, &inners, &relids)
+    }
+
+    /// Nested loops of each of the outer paths with each of the inner ones.
+    fn loop_over(
+        &mut self,
+        p: &Pair,
+        outers: &[Rc<Path>],
+        inners: &[Rc<Path>],
+        relids: &Relids,
+    ) -> Result<()> {
+        for outer in outers {
+            let keys_len = self.useful_pathkeys(relids, &outer.pathkeys);
             let keys = outer.pathkeys[..keys_len].to_vec();
-            let mut tried = inners.clone();
-            for inner in &inners {
+            let mut tried = inners.to_vec();
+            for inner in inners {
                 if let Some(m) = self.memoized(p, outer, inner)? {
                     tried.push(Rc::new(m));
                 }
             }
             for inner in &tried {
                 let Some(param) = self.needs(outer, inner, true) else { continue };
-                if !param.is_empty() && !self.wanted_param(&param, &relids) {
+                if !param.is_empty() && (outer.workers > 0 || !self.wanted_param(&param, relids)) {
                     continue;
                 }
                 // Conditions that the inner scan tests already.
@@ -496,6 +540,7 @@ impl Root<'_> {
         };
         let mut m = self.plain_path(inner.rel, kind, cost);
         m.rows = inner.rows;
+        m.parallel_safe &= inner.parallel_safe;
         m.param = inner.param.clone();
         m.param_clauses = inner.param_clauses.clone();
         Ok(Some(m))
@@ -523,7 +568,52 @@ impl Root<'_> {
         }
         let Some(inner) = self.rels[p.inner].cheapest_total.clone() else { return Ok(()) };
         for outer in outers {
-            let Some(param) = self.needs(&outer, &inner, false) else { continue };
+            self.hash_with(p, &outer, &inner, false)?;
+        }
+        let join = &self.rels[p.join];
+        let partial = self.rels[p.outer].partial.first().cloned();
+        let (true, true, Some(outer)) = (join.parallel, join.lateral.is_empty(), partial) else {
+            return Ok(());
+        };
+        if matches!(
+            p.kind,
+            JoinKind::RightSemi | JoinKind::Right | JoinKind::RightAnti | JoinKind::Full
+        ) {
+            return Ok(());
+        }
+        let made_unique = matches!(inner.kind, PathKind::UniqueFor { .. })
+            || matches!(&self.rels[p.outer].cheapest_total, Some(o)
+                if matches!(o.kind, PathKind::UniqueFor { .. }));
+        if self.env.settings.enable_parallel_hash
+            && !made_unique
+            && let Some(inner) = self.rels[p.inner].partial.first().cloned()
+        {
+            self.hash_with(p, &outer, &inner, true)?;
+        }
+        if self.may_share_outer(p) {
+            let safe = match inner.parallel_safe {
+                true => Some(inner),
+                false => self.rels[p.inner].cheapest_safe(),
+            };
+            if let Some(inner) = safe {
+                self.hash_with(p, &outer, &inner, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn hash_with(
+        &mut self,
+        p: &Pair,
+        outer: &Rc<Path>,
+        inner: &Rc<Path>,
+        shared: bool,
+    ) -> Result<()> {
+        {
+            let Some(param) = self.needs(outer, inner, false) else { return Ok(()) };
+            if outer.workers > 0 && !param.is_empty() {
+                return Ok(());
+            }
             let others: Vec<_> = p
                 .restrictions
                 .iter()
@@ -531,21 +621,20 @@ impl Root<'_> {
                 .cloned()
                 .collect();
             let quals = self.restriction_cost(&others);
-            let rows = self.rows_for(p, &outer, &inner, &param);
+            let rows = self.rows_for(p, outer, inner, &param);
             let target = self.rels[p.join].target.cost;
             let cost = self.cost_hash_join(
                 p.kind,
                 p.inner_unique,
-                &outer,
-                &inner,
+                (outer, inner, shared),
                 &p.hash_clauses,
                 quals,
                 p.semi,
                 target,
                 rows,
             )?;
-            let join = self.join_path(p, &outer, &inner, p.restrictions);
-            let kind = PathKind::Hash { join, clauses: p.hash_clauses.clone() };
+            let join = self.join_path(p, outer, inner, p.restrictions);
+            let kind = PathKind::Hash { join, clauses: p.hash_clauses.clone(), shared };
             self.finish_join(p, kind, cost, param, Vec::new(), rows);
         }
         Ok(())
@@ -629,6 +718,43 @@ impl Root<'_> {
                 self.merge_with(p, &outer, i, &base[..n.min(base.len())])?;
             }
         }
+        self.partial_merge_joins(p, &base, &inner)
+    }
+
+    /// Merge joins of which workers each do a part of the outer side.
+    fn partial_merge_joins(&mut self, p: &Pair, base: &[PathKey], inner: &Rc<Path>) -> Result<()> {
+        if !self.may_share_outer(p) {
+            return Ok(());
+        }
+        let safe = match inner.parallel_safe {
+            true => Some(inner.clone()),
+            false => self.rels[p.inner].cheapest_safe(),
+        };
+        let Some(inner) = safe else { return Ok(()) };
+        let outers = self.rels[p.outer].partial.clone();
+        for first in 0..base.len() {
+            let mut keys = base.to_vec();
+            let k = keys.remove(first);
+            keys.insert(0, k);
+            self.merge_with(p, &outers[0], &inner, &keys)?;
+        }
+        let inners: Vec<Rc<Path>> =
+            self.rels[p.inner].paths.iter().filter(|i| i.parallel_safe).cloned().collect();
+        for o in outers.iter().filter(|o| !o.pathkeys.is_empty()) {
+            let in_base = |k: &&PathKey| base.iter().any(|b| b.ec == self.canonical_ec(k.ec));
+            let keys: Vec<PathKey> = o.pathkeys.iter().take_while(in_base).copied().collect();
+            if keys.is_empty() {
+                continue;
+            }
+            self.merge_with(p, o, &inner, &keys)?;
+            for i in inners.iter().filter(|i| !i.pathkeys.is_empty() && i.param.is_empty()) {
+                let wanted = self.inner_keys(p, &keys);
+                let n = crate::pathkeys::common_prefix(&wanted, &i.pathkeys);
+                if n > 0 {
+                    self.merge_with(p, o, i, &keys[..n.min(keys.len())])?;
+                }
+            }
+        }
         Ok(())
     }
 
@@ -685,8 +811,9 @@ impl Root<'_> {
         keys: &[PathKey],
     ) -> Result<()> {
         let Some(param) = self.needs(outer, inner, false) else { return Ok(()) };
-        if matches!(p.kind, JoinKind::Full | JoinKind::Right | JoinKind::RightAnti)
-            && !param.is_empty()
+        if !param.is_empty()
+            && (outer.workers > 0
+                || matches!(p.kind, JoinKind::Full | JoinKind::Right | JoinKind::RightAnti))
         {
             return Ok(());
         }
@@ -765,6 +892,15 @@ impl Root<'_> {
         };
         self.finish_join(p, PathKind::Merge(Box::new(merge)), cost, param, path_keys, rows);
         Ok(())
+    }
+}
+
+/// The sides of a join.
+fn sides(kind: &PathKind) -> Option<(&Rc<Path>, &Rc<Path>)> {
+    match kind {
+        PathKind::NestLoop(j) | PathKind::Hash { join: j, .. } => Some((&j.outer, &j.inner)),
+        PathKind::Merge(m) => Some((&m.join.outer, &m.join.inner)),
+        _ => None,
     }
 }
 

@@ -2,7 +2,9 @@
 
 pub mod add;
 pub mod append;
+mod gather;
 pub mod index;
+mod index_match;
 pub mod join;
 mod prune;
 pub mod scan;
@@ -32,7 +34,10 @@ pub struct Path {
     pub pathkeys: Vec<PathKey>,
     /// Conditions applied, for a parameterised path: those moved down from joins.
     pub param_clauses: Vec<Rc<Restriction>>,
+    /// Workers may run it.
     pub parallel_safe: bool,
+    /// How many workers share its rows; 0 if each run gives them all.
+    pub workers: u32,
 }
 
 /// A condition that an index can use.
@@ -137,9 +142,22 @@ pub enum PathKind {
     Hash {
         join: JoinPath,
         clauses: Vec<Rc<Restriction>>,
+        /// Workers build the hash table together.
+        shared: bool,
     },
     Append {
         parts: Vec<Rc<Path>>,
+        /// Workers take the parts up one by one; those before this one are run by one worker.
+        shared_from: Option<usize>,
+    },
+    Gather {
+        sub: Rc<Path>,
+        workers: u32,
+        single_copy: bool,
+    },
+    GatherMerge {
+        sub: Rc<Path>,
+        workers: u32,
     },
     /// Sorted, grouped or made unique by the output's columns, by position (set operations).
     SortColumns {

@@ -322,7 +322,8 @@ impl Root<'_> {
             disabled: cost.disabled,
             pathkeys: Vec::new(),
             param_clauses: Vec::new(),
-            parallel_safe: false,
+            parallel_safe: r.parallel,
+            workers: 0,
         }
     }
 
@@ -336,6 +337,9 @@ impl Root<'_> {
         }
         let path = self.plain_path(rel, kind, cost);
         self.rels[rel].add_path(path);
+        if !sampled && self.rels[rel].parallel {
+            self.partial_seq_scan(rel);
+        }
     }
 
     fn source_path(

@@ -48,6 +48,7 @@ fn shift_marks(marks: &mut [PlanRowMark], by: u32) {
     for m in marks {
         m.rtindex += by;
         m.parent += by;
+        m.members.iter_mut().for_each(|i| *i += by);
     }
 }
 

@@ -6,6 +6,12 @@ use ir::{Expr, INDEX_VAR, INNER_VAR, JoinKind, OUTER_VAR, Plan, PlanNode, Target
 /// Finishes one level's plan; subqueries' plans inside are finished already.
 pub fn fix(plan: &mut Plan) {
     // Children first need their own targets in query terms, so parents are done first.
+    if let PlanNode::Agg(a) = &plan.node
+        && a.split == ir::AggSplit::FinalDeserial
+    {
+        plan.target.iter_mut().for_each(|t| crate::upper::combine_states(&mut t.expr));
+        plan.qual.iter_mut().for_each(crate::upper::combine_states);
+    }
     match &mut plan.node {
         PlanNode::NestLoop(_) | PlanNode::MergeJoin(_) | PlanNode::HashJoin(_) => fix_join(plan),
         PlanNode::IndexOnlyScan(_) => fix_index_only(plan),
@@ -76,8 +82,6 @@ fn fix_upper(plan: &mut Plan) {
             | PlanNode::LockRows(_)
             | PlanNode::SetOp(_)
             | PlanNode::RecursiveUnion(_)
-            | PlanNode::Gather(_)
-            | PlanNode::GatherMerge(_)
     );
     if passes {
         // Position by position: equal expressions must not be mixed up.

@@ -15,7 +15,7 @@ impl Root<'_> {
         match &path.kind {
             PathKind::NestLoop(j) => self.create_nest_loop(path, j),
             PathKind::Merge(m) => self.create_merge_join(path, m),
-            PathKind::Hash { join, clauses } => self.create_hash_join(path, join, clauses),
+            PathKind::Hash { join, clauses, .. } => self.create_hash_join(path, join, clauses),
             _ => Err(err!(INTERNAL_ERROR, "not a join")),
         }
     }

@@ -41,12 +41,30 @@ pub fn pass_through(target: &[TargetEntry]) -> Vec<TargetEntry> {
         .collect()
 }
 
+/// The plan as one that a single worker runs, for `debug_parallel_query`.
+pub fn in_worker(mut top: Plan, settings: &crate::settings::PlannerSettings) -> Plan {
+    let node = ir::Gather { workers: 1, single_copy: true, init_params: Vec::new() };
+    let mut gather = Plan::new(PlanNode::Gather(node));
+    gather.startup_cost = top.startup_cost + settings.parallel_setup_cost;
+    gather.total_cost =
+        top.total_cost + settings.parallel_setup_cost + settings.parallel_tuple_cost * top.rows;
+    (gather.rows, gather.width) = (top.rows, top.width);
+    gather.disabled_nodes = top.disabled_nodes;
+    gather.target = pass_through(&top.target);
+    gather.init_plans = std::mem::take(&mut top.init_plans);
+    gather.outer = Some(Box::new(top));
+    gather
+}
+
 impl Root<'_> {
     /// Makes the level's plan of its best path.
     pub fn make_level(mut self, best: &Rc<Path>) -> Result<Level> {
         let order = self.output_order(best)?;
         let mut plan = self.create(best)?;
         self.label_output(&mut plan);
+        if self.init_plans.iter().any(|s| !s.parallel_safe) {
+            plan.parallel_safe = false;
+        }
         plan.init_plans = std::mem::take(&mut self.init_plans);
         fixup::fix(&mut plan);
         let unique_columns = self.unique_output();
@@ -165,6 +183,17 @@ impl Root<'_> {
             plan.disabled_nodes = path.disabled;
         }
         plan.parallel_safe = path.parallel_safe;
+        plan.parallel_aware |= match &path.kind {
+            PathKind::SeqScan | PathKind::Index(_) | PathKind::Bitmap(_) => path.workers > 0,
+            PathKind::Hash { shared, .. } => {
+                if let Some(hash) = &mut plan.inner {
+                    hash.parallel_aware = *shared;
+                }
+                *shared
+            }
+            PathKind::Append { shared_from, .. } => shared_from.is_some(),
+            _ => false,
+        };
         Ok(plan)
     }
 
@@ -339,6 +368,8 @@ fn add_column(plan: &mut Plan, expr: Expr) {
             | PlanNode::Limit(_)
             | PlanNode::LockRows(_)
             | PlanNode::Memoize(_)
+            | PlanNode::Gather(_)
+            | PlanNode::GatherMerge(_)
     );
     if passes && let Some(c) = plan.outer.as_deref_mut() {
         add_column(c, expr.clone());

@@ -108,8 +108,8 @@ impl Root<'_> {
         let mut quals = Vec::new();
         let mut orig = Vec::new();
         for c in &p.clauses {
-            orig.push(self.with_nest_params(c.origin.clause.clone()));
             for q in &c.quals {
+                orig.push(self.with_nest_params(q.clone()));
                 let q = index_form(q, p, c);
                 quals.push(self.with_nest_params(q));
             }
@@ -187,7 +187,14 @@ impl Root<'_> {
         let (mut plan, recheck) = match tree {
             BitmapTree::Index(p) => {
                 let (index_qual, index_qual_orig) = self.index_quals(p);
-                let mut recheck = index_qual_orig.clone();
+                // What the index cannot settle is tested anyway.
+                let mut recheck: Vec<Expr> = Vec::new();
+                for c in p.clauses.iter().filter(|c| !c.lossy) {
+                    let e = self.with_nest_params(c.origin.clause.clone());
+                    if !recheck.contains(&e) {
+                        recheck.push(e);
+                    }
+                }
                 for e in &p.info.predicate {
                     if !recheck.contains(e) {
                         recheck.push(e.clone());

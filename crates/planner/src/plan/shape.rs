@@ -5,9 +5,9 @@ use crate::rel::PathKey;
 use crate::root::Root;
 use base::{Oid, Result, err};
 use ir::{
-    Agg, AggPhase, AggSplit, AggStrategy, Append, Expr, Group, GroupKey, IncrementalSort, Limit,
-    LockRows, Memoize, Plan, PlanNode, RecursiveUnion, Result_, SetOp, Sort, SortGroupClause,
-    SortKey, TargetEntry, Unique, WindowAgg, WindowClause,
+    Agg, AggPhase, AggSplit, AggStrategy, Append, Expr, Gather, GatherMerge, Group, GroupKey,
+    IncrementalSort, Limit, LockRows, Memoize, Plan, PlanNode, RecursiveUnion, Result_, SetOp,
+    Sort, SortGroupClause, SortKey, TargetEntry, Unique, WindowAgg, WindowClause,
 };
 use std::rc::Rc;
 
@@ -38,7 +38,28 @@ impl Root<'_> {
                 let target = child.target.clone();
                 Ok(above(PlanNode::Sort(Sort { keys }), child, target))
             }
-            PathKind::Append { parts } => self.create_append(path, parts),
+            PathKind::Append { parts, shared_from } => {
+                self.create_append(path, parts, *shared_from)
+            }
+            PathKind::Gather { sub, workers, single_copy } => {
+                let child = self.create(sub)?;
+                let target = child.target.clone();
+                let node = Gather {
+                    workers: *workers,
+                    single_copy: *single_copy,
+                    init_params: Vec::new(),
+                };
+                self.global.borrow_mut().parallel_used = true;
+                Ok(above(PlanNode::Gather(node), child, target))
+            }
+            PathKind::GatherMerge { sub, workers } => {
+                let mut child = self.create(sub)?;
+                let keys = self.sort_keys(&mut child, &path.pathkeys, None)?;
+                let target = child.target.clone();
+                let node = GatherMerge { workers: *workers, keys, init_params: Vec::new() };
+                self.global.borrow_mut().parallel_used = true;
+                Ok(above(PlanNode::GatherMerge(node), child, target))
+            }
             PathKind::Agg(a) => self.create_agg(path, a),
             PathKind::Group { sub, clauses, having } => {
                 let child = self.create(sub)?;
@@ -153,12 +174,17 @@ impl Root<'_> {
         Ok(above(PlanNode::Memoize(node), child, target))
     }
 
-    fn create_append(&mut self, path: &Rc<Path>, parts: &[Rc<Path>]) -> Result<Plan> {
+    fn create_append(
+        &mut self,
+        path: &Rc<Path>,
+        parts: &[Rc<Path>],
+        shared_from: Option<usize>,
+    ) -> Result<Plan> {
         let children = parts.iter().map(|p| self.create(p)).collect::<Result<Vec<_>>>()?;
         let mut plan = Plan::new(PlanNode::Append(Append {
             children,
             parents: self.append_parents(path),
-            first_partial: parts.len() as u32,
+            first_partial: shared_from.unwrap_or(parts.len()) as u32,
         }));
         plan.target = entries(&path.target);
         Ok(plan)

@@ -11,13 +11,15 @@ use types::Datum;
 /// Simplifies an expression. With `estimate`, stable functions and params whose values are
 /// known are computed too: the result is good for estimates only.
 pub fn simplify(expr: Expr, env: &Env, estimate: bool) -> Result<Expr> {
-    Folder { env, estimate, case_value: None }.fold(expr)
+    Folder { env, estimate, case_value: None, inlined: Vec::new() }.fold(expr)
 }
 
 struct Folder<'a> {
     env: &'a Env<'a>,
     estimate: bool,
     case_value: Option<Const>,
+    /// Functions whose bodies are being simplified: none is put in place of its own call.
+    inlined: Vec<Oid>,
 }
 
 fn is_null(e: &Expr) -> bool {
@@ -184,7 +186,7 @@ impl Folder<'_> {
     }
 
     /// A call of `func`, all of whose arguments may be constants.
-    fn call(&self, func: Oid, expr: Expr) -> Result<Expr> {
+    fn call(&mut self, func: Oid, expr: Expr) -> Result<Expr> {
         let args = match &expr {
             Expr::Func(f) => &f.args,
             Expr::Op(o) => &o.args,
@@ -192,7 +194,7 @@ impl Folder<'_> {
             _ => return Ok(expr),
         };
         let proc = self.env.catalog.proc(func)?;
-        if proc.kind != b'f' || proc.language == Oid(14) {
+        if proc.kind != b'f' {
             return Ok(expr);
         }
         let is_array_op = matches!(expr, Expr::ScalarArrayOp(_));
@@ -203,10 +205,47 @@ impl Folder<'_> {
         if foldable && args.iter().all(|a| matches!(a, Expr::Const(_))) {
             return self.evaluate(expr);
         }
+        if proc.language == super::inline::SQL_LANGUAGE && !self.estimate {
+            return self.inline(&proc, expr);
+        }
         Ok(expr)
     }
 
-    fn op(&self, o: OpExpr) -> Result<Expr> {
+    /// The body of a function in SQL in place of its call.
+    fn inline(&mut self, proc: &catalog::ProcDesc, expr: Expr) -> Result<Expr> {
+        let call;
+        let f = match &expr {
+            Expr::Func(f) => f,
+            Expr::Op(o) if o.kind == OpKind::Plain => {
+                call = ir::FuncExpr {
+                    func: o.func,
+                    ret_type: o.ret_type,
+                    ret_set: false,
+                    variadic: false,
+                    form: ir::CoercionForm::ExplicitCall,
+                    collation: o.collation,
+                    input_collation: o.input_collation,
+                    args: o.args.clone(),
+                    location: None,
+                };
+                &call
+            }
+            _ => return Ok(expr),
+        };
+        if self.inlined.contains(&proc.oid) {
+            return Ok(expr);
+        }
+        let cost = |e: &Expr| crate::cost::rough_cost(e, self.env);
+        let Some(body) = super::inline::scalar(f, proc, self.env, &cost)? else {
+            return Ok(expr);
+        };
+        self.inlined.push(proc.oid);
+        let simple = self.fold(body);
+        self.inlined.pop();
+        simple
+    }
+
+    fn op(&mut self, o: OpExpr) -> Result<Expr> {
         match o.kind {
             OpKind::Plain if o.ret_set => Ok(Expr::Op(o)),
             OpKind::Plain => {
@@ -260,11 +299,11 @@ impl Folder<'_> {
         Some((x.clone(), value != equal))
     }
 
-    fn maybe_not(&self, (e, negate): (Expr, bool)) -> Result<Expr> {
+    fn maybe_not(&mut self, (e, negate): (Expr, bool)) -> Result<Expr> {
         if negate { self.negate(e) } else { Ok(e) }
     }
 
-    fn boolean(&self, op: BoolOp, args: Vec<Expr>) -> Result<Expr> {
+    fn boolean(&mut self, op: BoolOp, args: Vec<Expr>) -> Result<Expr> {
         if op == BoolOp::Not {
             let arg = args.into_iter().next().unwrap_or_else(|| Expr::bool_const(false));
             return self.negate(arg);
@@ -298,7 +337,7 @@ impl Folder<'_> {
     }
 
     /// NOT of an expression, pushed down where that is possible.
-    fn negate(&self, e: Expr) -> Result<Expr> {
+    fn negate(&mut self, e: Expr) -> Result<Expr> {
         Ok(match e {
             Expr::Const(ref c) => match c.value {
                 Datum::Bool(b) => Expr::bool_const(!b),

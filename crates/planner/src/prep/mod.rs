@@ -2,6 +2,7 @@
 
 pub mod cast;
 pub mod const_fold;
+pub mod inline;
 pub mod outer_join;
 pub mod pull_up;
 pub mod quals;

@@ -10,12 +10,14 @@ use ir::{CmdType, Expr, FromExpr, FromItem, JoinKind, Query, Rte, RteKind, Targe
 /// conditions all over it name the subqueries' columns.
 pub fn pull_up_subqueries(query: &mut Query, env: &Env) -> Result<()> {
     let mut found = Vec::new();
-    query.jointree.items.iter().for_each(|item| tables_of(item, false, &mut found));
-    for (index, nullable) in found {
+    query.jointree.items.iter().for_each(|item| tables_of(item, (false, None), &mut found));
+    for (index, nullable, within) in found {
         let rte = &query.rtable[index as usize - 1];
         let RteKind::Subquery { query: sub, barrier, .. } = &rte.kind else { continue };
-        let stays =
-            *barrier || !is_simple(sub, env)? || (nullable && (rte.lateral || !only_columns(sub)));
+        let stays = *barrier
+            || !is_simple(sub, env)?
+            || nullable && !goes_null(sub, env)?
+            || rte.lateral && within.is_some_and(|w| !refers_within(sub, &w));
         if stays {
             continue;
         }
@@ -25,22 +27,61 @@ pub fn pull_up_subqueries(query: &mut Query, env: &Env) -> Result<()> {
     Ok(())
 }
 
-/// The tables of a join tree, and whether an outer join may make NULLs of each.
-fn tables_of(item: &FromItem, nullable: bool, found: &mut Vec<(u32, bool)>) {
+/// Whether an outer join may make NULLs of a table, and the tables of the innermost outer join
+/// that it is in.
+type Surroundings = (bool, Option<Vec<u32>>);
+
+/// The tables of a join tree, and where they stand.
+fn tables_of(
+    item: &FromItem,
+    around: Surroundings,
+    found: &mut Vec<(u32, bool, Option<Vec<u32>>)>,
+) {
+    let (nullable, within) = around;
     match item {
-        FromItem::Table(index) => found.push((*index, nullable)),
+        FromItem::Table(index) => found.push((*index, nullable, within)),
         FromItem::Join(join) => {
+            let within = match join.kind {
+                JoinKind::Inner => within,
+                _ => Some(all_tables(item)),
+            };
             let (left, right) = match join.kind {
                 JoinKind::Left | JoinKind::Anti => (nullable, true),
                 JoinKind::Right => (true, nullable),
                 JoinKind::Full => (true, true),
                 _ => (nullable, nullable),
             };
-            tables_of(&join.left, left, found);
-            tables_of(&join.right, right, found);
+            tables_of(&join.left, (left, within.clone()), found);
+            tables_of(&join.right, (right, within), found);
         }
-        FromItem::From(from) => from.items.iter().for_each(|i| tables_of(i, nullable, found)),
+        FromItem::From(from) => {
+            from.items.iter().for_each(|i| tables_of(i, (nullable, within.clone()), found));
+        }
     }
+}
+
+fn all_tables(item: &FromItem) -> Vec<u32> {
+    match item {
+        FromItem::Table(index) => vec![*index],
+        FromItem::Join(join) => [all_tables(&join.left), all_tables(&join.right)].concat(),
+        FromItem::From(from) => from.items.iter().flat_map(all_tables).collect(),
+    }
+}
+
+/// Whether a lateral subquery names no tables of the query around it but these.
+fn refers_within(sub: &Query, within: &[u32]) -> bool {
+    let mut ok = true;
+    walk::query_exprs(sub, 0, &mut |e, level| {
+        walk::any_levels(e, level, &mut |x, l| {
+            if let Expr::Var(v) = x
+                && v.levels_up == l + 1
+            {
+                ok &= within.contains(&v.varno);
+            }
+            false
+        });
+    });
+    ok
 }
 
 fn replace_table(item: &mut FromItem, index: u32, with: &mut Option<FromItem>) {
@@ -95,10 +136,22 @@ fn has_sublink(expr: &Expr) -> bool {
     walk::any(expr, &mut |e| matches!(e, Expr::SubLink(_)))
 }
 
-/// True if the visible columns are plain columns of the subquery's own tables.
-fn only_columns(sub: &Query) -> bool {
-    sub.target_list.iter().all(|t| matches!(&t.expr, Expr::Var(v) if v.levels_up == 0))
-        && sub.jointree.items.len() == 1
+/// True if the visible columns are null where the subquery's row is: each is made of a column of
+/// its own tables by nothing but strict functions.
+fn goes_null(sub: &Query, env: &Env) -> Result<bool> {
+    if sub.jointree.items.len() != 1 {
+        return Ok(false);
+    }
+    for t in &sub.target_list {
+        if matches!(&t.expr, Expr::Var(v) if v.levels_up == 0) {
+            continue;
+        }
+        let own = walk::any(&t.expr, &mut |e| matches!(e, Expr::Var(v) if v.levels_up == 0));
+        if !own || volatility::has_nonstrict(&t.expr, env)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn pull_up_one(query: &mut Query, env: &Env, index: u32) -> Result<FromItem> {

@@ -65,6 +65,52 @@ pub fn has_volatile(expr: &Expr, env: &Env) -> Result<bool> {
     })
 }
 
+/// The worst of the expression's functions: `i`, `s` or `v`.
+pub fn worst(expr: &Expr, env: &Env) -> Result<u8> {
+    let mut worst = b'i';
+    any_call(expr, env, true, &mut |e, marks| {
+        let own = match e {
+            Expr::NextValue { .. } => b'v',
+            Expr::SqlValue { .. } => b's',
+            _ => b'i',
+        };
+        // In the order of the alphabet, as it happens.
+        worst = marks.iter().copied().fold(worst.max(own), u8::max);
+        false
+    })?;
+    Ok(worst)
+}
+
+/// True if some part may be other than null where an argument is null.
+pub fn has_nonstrict(expr: &Expr, env: &Env) -> Result<bool> {
+    let own = match expr {
+        Expr::Func(f) => !env.catalog.proc(f.func)?.strict,
+        Expr::Op(o) => o.kind != ir::OpKind::Plain || !env.catalog.proc(o.func)?.strict,
+        Expr::ScalarArrayOp(s) => !env.catalog.proc(s.func)?.strict,
+        Expr::Var(_)
+        | Expr::Const(_)
+        | Expr::Param(_)
+        | Expr::Relabel { .. }
+        | Expr::Collate { .. }
+        | Expr::CoerceViaIo { .. }
+        | Expr::ConvertRowtype { .. }
+        | Expr::FieldSelect { .. } => false,
+        Expr::Bool { op, .. } => *op != ir::BoolOp::Not,
+        Expr::Subscript(s) => s.assign.is_some(),
+        _ => true,
+    };
+    if own {
+        return Ok(true);
+    }
+    let mut result = Ok(false);
+    walk::children(expr, &mut |c| {
+        if let Ok(false) = result {
+            result = has_nonstrict(c, env);
+        }
+    });
+    result
+}
+
 /// True if a null among `strict` inputs makes the value null: those are the columns of the
 /// relations of which `of` is true. Conservative: false where in doubt.
 pub fn nonnullable_rels(expr: &Expr, env: &Env, top: bool, out: &mut Vec<u32>) -> Result<()> {

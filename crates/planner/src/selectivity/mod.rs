@@ -1,7 +1,7 @@
 //! What share of rows a condition keeps, by PostgreSQL's rules.
 
 mod join;
-mod pattern;
+pub mod pattern;
 mod scalar;
 mod variable;
 

@@ -23,15 +23,9 @@ struct Pattern {
     rest: f64,
 }
 
-/// Share of rows that match. `estimator` is the operator's restriction estimator.
-pub fn selectivity(
-    root: &Root,
-    estimator: u32,
-    v: &Variable,
-    other: &Expr,
-    collation: Oid,
-) -> Result<f64> {
-    let (kind, negate) = match estimator {
+/// What a matching operator does, by its restriction estimator, and whether it is negated.
+fn kind_of(estimator: u32) -> (Kind, bool) {
+    match estimator {
         1819 => (Kind::Like, false),
         1822 => (Kind::Like, true),
         1814 => (Kind::ILike, false),
@@ -41,7 +35,34 @@ pub fn selectivity(
         1820 => (Kind::IRegex, false),
         1823 => (Kind::IRegex, true),
         _ => (Kind::Prefix, false),
+    }
+}
+
+/// The text that a pattern begins with, and whether it is all of it; None for operators that are
+/// no matches.
+pub fn fixed_prefix(estimator: u32, pattern: &[u8]) -> Option<(Vec<u8>, bool)> {
+    if !matches!(estimator, 1819 | 1814 | 1818 | 1820 | 3437) {
+        return None;
+    }
+    let p = match kind_of(estimator).0 {
+        kind @ (Kind::Like | Kind::ILike) => like(pattern, kind == Kind::ILike),
+        // Of alternatives each may begin with something else.
+        Kind::Regex | Kind::IRegex if pattern.contains(&b'|') => return None,
+        kind @ (Kind::Regex | Kind::IRegex) => regex(pattern, kind == Kind::IRegex),
+        Kind::Prefix => Pattern { prefix: pattern.to_vec(), exact: false, rest: 1.0 },
     };
+    Some((p.prefix, p.exact))
+}
+
+/// Share of rows that match. `estimator` is the operator's restriction estimator.
+pub fn selectivity(
+    root: &Root,
+    estimator: u32,
+    v: &Variable,
+    other: &Expr,
+    collation: Oid,
+) -> Result<f64> {
+    let (kind, negate) = kind_of(estimator);
     let Expr::Const(Const { value: Datum::Bytes(pattern), .. }) = other else {
         return Ok(if negate { 1.0 - DEFAULT_MATCH } else { DEFAULT_MATCH });
     };

@@ -31,6 +31,9 @@ impl Root<'_> {
         let rel = self.add_rel(BaseKind::Upper, Relids::empty(), 0);
         self.rels[rel].target = targets.grouping.clone();
         let having = self.having.clone();
+        self.rels[rel].parallel = self.rels[input].parallel
+            && self.all_parallel_safe(&targets.grouping.exprs)?
+            && self.all_parallel_safe(&having)?;
         let mut exprs: Vec<&Expr> = targets.grouping.exprs.iter().collect();
         exprs.extend(having.iter());
         let costs = self.agg_costs(&exprs)?;
@@ -72,6 +75,7 @@ impl Root<'_> {
             && !self.has_ordered_aggregate(targets);
         let wanted = self.group_pathkeys.clone();
         let cheapest = self.rels[input].cheapest_total.clone();
+        let partial = self.partial_group_rel(rel, input, targets, (can_sort, can_hash))?;
         if can_sort || clauses.is_empty() {
             for p in self.rels[input].paths.clone() {
                 let is_cheapest = cheapest.as_ref().is_some_and(|c| Rc::ptr_eq(c, &p));
@@ -100,6 +104,11 @@ impl Root<'_> {
                 self.adopt(rel, &Rc::new(path));
             }
         }
+        if let Some(partial) = partial
+            && (can_sort || clauses.is_empty())
+        {
+            self.finalize_sorted(rel, partial, targets, groups)?;
+        }
         if can_hash && let Some(p) = cheapest {
             let path = self.agg_path(
                 &p,
@@ -111,6 +120,11 @@ impl Root<'_> {
                 groups,
             )?;
             self.adopt(rel, &Rc::new(path));
+        }
+        if let Some(partial) = partial
+            && can_hash
+        {
+            self.finalize_hashed(rel, partial, targets, groups)?;
         }
         Ok(())
     }
@@ -126,7 +140,7 @@ impl Root<'_> {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn agg_path(
+    pub(super) fn agg_path(
         &self,
         sub: &Rc<Path>,
         strategy: AggStrategy,
@@ -172,7 +186,7 @@ impl Root<'_> {
         Ok(p)
     }
 
-    fn group_path(
+    pub(super) fn group_path(
         &self,
         sub: &Rc<Path>,
         target: &Rc<Target>,
@@ -302,6 +316,26 @@ impl Root<'_> {
         } else {
             cheapest.rows
         };
+        self.rels[rel].parallel = self.rels[input].parallel;
+        if let Some(partial) = self.partial_distinct_rel(input)? {
+            self.distinct_of(rel, partial, rows)?;
+        }
+        self.distinct_of(rel, input, rows)?;
+        if self.rels[rel].paths.is_empty() {
+            return Err(err!(FEATURE_NOT_SUPPORTED, "could not implement DISTINCT").detail(
+                "Some of the datatypes only support hashing, while others only support sorting.",
+            ));
+        }
+        self.rels[rel].rows = rows;
+        self.rels[rel].set_cheapest();
+        Ok(rel)
+    }
+
+    /// The ways to make the input's rows distinct.
+    fn distinct_of(&mut self, rel: usize, input: usize, rows: f64) -> Result<()> {
+        let target = self.rels[input].target.clone();
+        let clauses = self.query.distinct_clause.clone();
+        let Some(cheapest) = self.rels[input].cheapest_total.clone() else { return Ok(()) };
         let on = self.query.has_distinct_on;
         if clauses.iter().all(|c| c.sort_op.is_some()) {
             let wanted: Vec<PathKey> =
@@ -333,14 +367,7 @@ impl Root<'_> {
                 self.agg_path(&cheapest, AggStrategy::Hashed, &target, &clauses, &[], &none, rows)?;
             self.adopt(rel, &Rc::new(path));
         }
-        if self.rels[rel].paths.is_empty() {
-            return Err(err!(FEATURE_NOT_SUPPORTED, "could not implement DISTINCT").detail(
-                "Some of the datatypes only support hashing, while others only support sorting.",
-            ));
-        }
-        self.rels[rel].rows = rows;
-        self.rels[rel].set_cheapest();
-        Ok(rel)
+        Ok(())
     }
 }
 

@@ -127,6 +127,8 @@ impl Root<'_> {
         for (a, level) in aggs.iter().zip(levels) {
             let param = self.global.borrow_mut().new_param(a.ty);
             let cost = level.plan.total_cost;
+            let parallel_safe = level.plan.parallel_safe;
+            self.global.borrow_mut().init_params.push(param);
             let plan = self.add_subplan(level);
             let name = {
                 let mut g = self.global.borrow_mut();
@@ -144,7 +146,7 @@ impl Root<'_> {
                 collation: a.collation,
                 use_hash_table: false,
                 unknown_eq_false: false,
-                parallel_safe: false,
+                parallel_safe,
                 set_params: vec![param],
                 par_params: Vec::new(),
                 args: Vec::new(),

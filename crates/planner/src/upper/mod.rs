@@ -3,11 +3,15 @@
 mod group;
 mod minmax;
 mod modify;
+mod partial;
 mod setop;
 mod window;
 
+pub use partial::combine_states;
+
 use crate::level::Level;
 use crate::path::{Path, PathKind};
+use crate::pathkeys::contained_in;
 use crate::prep::volatility;
 use crate::rel::{BaseKind, PathKey, Target};
 use crate::relids::Relids;
@@ -128,7 +132,7 @@ impl Root<'_> {
             joined = self.gate(joined);
         }
         let targets = self.make_targets()?;
-        self.apply_target(joined, &targets.joins, true);
+        self.target_of_joins(joined, &targets)?;
         let mut rel = joined;
         if grouped {
             rel = self.group_rel(rel, &targets)?;
@@ -202,6 +206,11 @@ impl Root<'_> {
             gated.kind = PathKind::Gate { sub: p.clone(), quals: quals.clone() };
             self.rels[rel].paths.push(Rc::new(gated));
         }
+        for p in std::mem::take(&mut self.rels[rel].partial) {
+            let mut gated = (*p).clone();
+            gated.kind = PathKind::Gate { sub: p.clone(), quals: quals.clone() };
+            self.rels[rel].partial.push(Rc::new(gated));
+        }
         self.rels[rel].set_cheapest();
         rel
     }
@@ -239,15 +248,51 @@ impl Root<'_> {
                 && self.rels[rel].parent.is_none()
             {
                 self.mark_partial_indexes(rel);
+                self.consider_parallel(rel)?;
                 self.size_base(rel)?;
             }
         }
+        let alone = self.all_base.len() == 1;
         for index in 1..self.base.len() {
             if let Some(rel) = self.base[index]
                 && self.rels[rel].parent.is_none()
             {
                 self.scan_paths(rel)?;
+                if !alone {
+                    self.gather_paths(rel, false)?;
+                    self.rels[rel].set_cheapest();
+                }
             }
+        }
+        Ok(())
+    }
+
+    /// Makes the paths of the last join give what the steps above want, partial paths too, and
+    /// gathers the partial ones.
+    fn target_of_joins(&mut self, rel: usize, targets: &Targets) -> Result<()> {
+        let parallel = self.rels[rel].parallel;
+        let safe = !parallel || self.all_parallel_safe(&targets.joins.exprs)?;
+        if !safe {
+            self.gather_paths(rel, false)?;
+            self.rels[rel].partial.clear();
+            self.rels[rel].parallel = false;
+        }
+        let same = *self.rels[rel].target == *targets.joins;
+        self.apply_target(rel, &targets.joins, true);
+        if !safe {
+            for p in &mut self.rels[rel].paths {
+                Rc::make_mut(p).parallel_safe = false;
+            }
+            self.rels[rel].set_cheapest();
+            return Ok(());
+        }
+        for p in std::mem::take(&mut self.rels[rel].partial) {
+            let p = self.retargeted(&p, &targets.joins, same);
+            self.rels[rel].partial.push(Rc::new(p));
+        }
+        if self.rels[rel].parallel {
+            self.gather_paths(rel, false)?;
+            self.rels[rel].set_cheapest();
         }
         Ok(())
     }
@@ -383,16 +428,20 @@ impl Root<'_> {
         }
         let paths = std::mem::take(&mut self.rels[rel].paths);
         for p in paths {
-            let new = if same && p.target.refs == target.refs {
-                let mut n = (*p).clone();
-                n.target = target.clone();
-                n
-            } else {
-                self.projected(&p, target)
-            };
+            let new = self.retargeted(&p, target, same);
             self.rels[rel].paths.push(Rc::new(new));
         }
         self.rels[rel].set_cheapest();
+    }
+
+    /// A path that gives the target, which has the same columns already if `same`.
+    fn retargeted(&self, p: &Rc<Path>, target: &Rc<Target>, same: bool) -> Path {
+        if same && p.target.refs == target.refs {
+            let mut n = (**p).clone();
+            n.target = target.clone();
+            return n;
+        }
+        self.projected(p, target)
     }
 
     /// A path that gives the target, computed from what `sub` gives.
@@ -416,6 +465,24 @@ impl Root<'_> {
                 | PathKind::UniqueFor { .. }
                 | PathKind::Gate { .. }
         );
+        // What workers may compute they compute.
+        let below = match &sub.kind {
+            PathKind::Gather { sub, .. } | PathKind::GatherMerge { sub, .. } => Some(sub),
+            _ => None,
+        };
+        if let Some(below) = below
+            && target.exprs != sub.target.exprs
+            && self.all_parallel_safe(&target.exprs).unwrap_or(false)
+        {
+            let below = Rc::new(self.projected(below, target));
+            p.startup += target.cost.0 - old.0;
+            p.total += target.cost.0 - old.0 + (target.cost.1 - old.1) * sub.rows;
+            match &mut p.kind {
+                PathKind::Gather { sub, .. } | PathKind::GatherMerge { sub, .. } => *sub = below,
+                _ => {}
+            }
+            return p;
+        }
         let plain = target.exprs == sub.target.exprs;
         if plain {
             // Only the references differ: nothing to compute.
@@ -458,9 +525,27 @@ impl Root<'_> {
                 }
             }
         }
+        self.sort_partial(rel, input, &wanted)?;
         self.rels[rel].rows = self.rels[input].rows;
         self.rels[rel].set_cheapest();
         Ok(rel)
+    }
+
+    /// Workers sort what they have, and the leader merges it.
+    fn sort_partial(&mut self, rel: usize, input: usize, wanted: &[PathKey]) -> Result<()> {
+        let Some(cheapest) = self.rels[input].partial.first().cloned() else { return Ok(()) };
+        for p in self.rels[input].partial.clone() {
+            if contained_in(wanted, &p.pathkeys) {
+                continue;
+            }
+            let limit = self.limit_tuples;
+            if let Some(sorted) = self.partial_sorted(&p, &cheapest, wanted, limit)? {
+                let rows = self.gathered_rows(&sorted);
+                let path = self.gather_merge_path(&sorted, rows);
+                self.adopt(rel, &Rc::new(path));
+            }
+        }
+        Ok(())
     }
 
     /// Adds a path of a lower step as one of this relation. It stays a path of the relation that
@@ -479,7 +564,8 @@ impl Root<'_> {
         p
     }
 
-    fn incrementally_sorted(
+    /// The path, whose rows come sorted by some of the keys, sorted by all.
+    pub fn incrementally_sorted(
         &self,
         sub: &Rc<Path>,
         keys: &[PathKey],

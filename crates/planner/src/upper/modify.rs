@@ -91,7 +91,12 @@ impl Root<'_> {
 
     /// True if the statement changes a table together with its children.
     fn target_is_tree(&self) -> bool {
-        let rte = self.query.rte(self.query.result_relation);
+        self.is_tree(self.query.result_relation)
+    }
+
+    /// True if an entry stands for a table together with its children.
+    fn is_tree(&self, rtindex: u32) -> bool {
+        let rte = self.query.rte(rtindex);
         let RteKind::Relation { relid, inherit: true, .. } = rte.kind else { return false };
         self.env.catalog.relation(relid).is_ok_and(|r| r.has_subclass || !r.kind.has_storage())
     }
@@ -155,6 +160,11 @@ impl Root<'_> {
             let var = Var::new(m.rtindex, attno, ty, -1, Oid::INVALID);
             let n = list.len() as i16 + 1;
             list.push(TargetEntry::new(Expr::Var(var), n, Some(name), true));
+            if m.is_parent {
+                let var = Var::new(m.rtindex, -6, Oid(26), -1, Oid::INVALID);
+                let name = format!("tableoid{}", m.id);
+                list.push(TargetEntry::new(Expr::Var(var), n + 1, Some(name), true));
+            }
         }
         self.row_marks = marks;
     }
@@ -163,7 +173,8 @@ impl Root<'_> {
         let mut g = self.global.borrow_mut();
         g.last_row_mark += 1;
         let id = g.last_row_mark;
-        PlanRowMark { rtindex, parent: rtindex, id, kind, wait, is_parent: false }
+        let is_parent = kind != RowMarkKind::Copy && self.is_tree(rtindex);
+        PlanRowMark { rtindex, parent: rtindex, id, kind, wait, is_parent, members: Vec::new() }
     }
 
     /// Columns of the changed table that only the change itself reads need not be scanned.

@@ -205,7 +205,7 @@ impl Root<'_> {
         target.width = parts.iter().map(|x| x.target.width).max().unwrap_or(0);
         target.cost = (0.0, 0.0);
         p.target = Rc::new(target);
-        p.kind = PathKind::Append { parts };
+        p.kind = PathKind::Append { parts, shared_from: None };
         let append = Rc::new(p);
         if op.all {
             return Ok(append);

@@ -113,7 +113,10 @@ fn input_rare(type_oid: Oid, text: &str, typmod: i32, cx: &IoCtx) -> Result<Datu
         oid::OIDVECTOR => vector_in(oid::OID, text)?,
         oid::INT2VECTOR => vector_in(oid::INT2, text)?,
         oid::ACLITEM => Datum::bytes(AclItem::parse(text, cx.lookup)?.encode().to_vec()),
-        oid::XML => Datum::text(text),
+        oid::XML => {
+            crate::xml::value::read(text, cx.format.xml_document)?;
+            Datum::text(text)
+        }
         oid::RECORD => record_in(type_oid, text, typmod, cx)?,
         oid::VOID => Datum::text(""),
         _ => match super::special::input(type_oid, text)? {
@@ -259,10 +262,13 @@ fn output_bytes(type_oid: Oid, b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Resul
         | oid::UNKNOWN
         | oid::CSTRING
         | oid::PG_NODE_TREE
-        | oid::REFCURSOR
-        | oid::XML => {
+        | oid::REFCURSOR => {
             out.extend_from_slice(b);
         }
+        oid::XML => match std::str::from_utf8(b) {
+            Ok(text) => out.extend_from_slice(crate::xml::value::output(text).as_bytes()),
+            Err(_) => out.extend_from_slice(b),
+        },
         oid::NUMERIC => Numeric::decode(b).write(out),
         oid::BYTEA => bytea_out(b, cx.format.bytea_output, out),
         oid::INTERVAL => write_interval(&Interval::decode(b), cx.format.interval_style, out),

@@ -63,6 +63,10 @@ pub struct Format {
     pub extra_float_digits: i32,
     /// `bytea_output`.
     pub bytea_output: ByteaOutput,
+    /// `xmloption` is `document`.
+    pub xml_document: bool,
+    /// `xmlbinary` is `base64`.
+    pub xml_base64: bool,
     /// `TimeZone`.
     pub timezone: std::sync::Arc<crate::datetime::TimeZone>,
 }
@@ -75,6 +79,8 @@ impl Default for Format {
             interval_style: IntervalStyle::Postgres,
             extra_float_digits: 1,
             bytea_output: ByteaOutput::Hex,
+            xml_document: false,
+            xml_base64: true,
             timezone: crate::datetime::TimeZone::utc(),
         }
     }

@@ -9,7 +9,7 @@
 mod query;
 mod vector;
 
-pub use query::{TsQuery, parse_query, parse_query_with};
+pub use query::{Piece, TsQuery, parse_query, parse_query_with};
 pub use vector::{Lexeme, TsVector, WEIGHTS, parse_vector};
 
 /// The largest place of a lexeme.

@@ -152,9 +152,8 @@ pub fn parse_vector(text: &str) -> Result<TsVector> {
     let mut rest = text.trim_start();
     let mut lexemes = Vec::new();
     while !rest.is_empty() {
-        let quoted = rest.starts_with('\'');
         let word = word(&mut rest, |c| c == ':').ok_or_else(syntax)?;
-        if word.is_empty() && !quoted {
+        if word.is_empty() {
             return Err(syntax());
         }
         if word.len() > 2046 {
@@ -178,11 +177,17 @@ pub fn parse_vector(text: &str) -> Result<TsVector> {
                 }
                 rest = &rest[digits..];
                 let mut weight = 0;
-                if let Some(c) = rest.chars().next() {
+                // The last letter counts; more are right only after D, which is no weight.
+                while let Some(c) = rest.chars().next() {
                     let upper = if c == '*' { 'A' } else { c.to_ascii_uppercase() };
                     if let Some(w) = WEIGHTS.iter().position(|w| *w == upper) {
+                        if weight != 0 {
+                            return Err(syntax());
+                        }
                         weight = w as u8;
                         rest = &rest[c.len_utf8()..];
+                    } else {
+                        break;
                     }
                 }
                 positions.push((place.min(POSITION_MAX as u64) as u16, weight));

@@ -362,7 +362,8 @@ impl Alter<'_, '_> {
                     let expr: Expr = crate::cook::from_text(text)?;
                     crate::cook::columns_of(&expr).iter().any(|m| *m == n || *m == 0)
                 }
-                (b'f', _) => c.columns.contains(&n),
+                // What stands for one on partitions comes back with it.
+                (b'f', _) => c.columns.contains(&n) && !c.parent.is_valid(),
                 _ => false,
             };
             if over {
@@ -370,7 +371,8 @@ impl Alter<'_, '_> {
             }
         }
         for c in &now.referenced_by {
-            if c.foreign.as_ref().is_some_and(|f| f.columns.contains(&n)) && c.relation != rel.oid {
+            let over = c.foreign.as_ref().is_some_and(|f| f.columns.contains(&n));
+            if over && !c.parent.is_valid() && c.relation != rel.oid {
                 let other = ddl.view.relation(c.relation)?;
                 saved.push(self.save_constraint(&other, c)?);
             }
@@ -463,9 +465,9 @@ impl Alter<'_, '_> {
                 }
                 Rebuild::Foreign { table, old, constraint } => {
                     let ast::ConstraintKind::ForeignKey(fk) = &constraint.kind else { continue };
-                    let made = self.ddl.add_foreign_key(table, &constraint, fk, false)?;
+                    let made = self.ddl.add_foreign_key(table, &constraint, fk)?;
                     if old.validated && old.enforced {
-                        self.with_work(table, |w| w.foreign.push(made))?;
+                        self.check_foreign_later(made)?;
                     }
                 }
             }
@@ -556,6 +558,10 @@ impl Alter<'_, '_> {
             primary: old.is_primary,
             immediate: old.is_immediate,
             constraint: saved.constraint.as_ref().map(|c| (c.kind, c.deferrable, c.deferred)),
+            exclusion: match &saved.constraint {
+                Some(c) if c.kind == b'x' => c.exclusion_ops.clone(),
+                _ => Vec::new(),
+            },
             exprs: if cooked.is_empty() { None } else { Some(crate::cook::to_text(&cooked)?) },
             predicate,
             options: old.rel_options.iter().map(|(n, v)| format!("{n}={v}")).collect(),

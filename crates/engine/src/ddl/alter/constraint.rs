@@ -7,7 +7,6 @@ use catalog::depend::ObjectAddress;
 use catalog::{ConstraintDesc, RelKind, RelationDesc, SysRow, indexes, oids};
 use parser::ast::{self, Constraint, ConstraintKind};
 use std::sync::Arc;
-use types::Datum;
 
 impl Ddl<'_> {
     /// The `pg_constraint` row of a constraint.
@@ -67,9 +66,18 @@ impl Alter<'_, '_> {
             ConstraintKind::PrimaryKey(k) => ddl.add_key(table, c, k, true, !recurse),
             ConstraintKind::Unique(k) => ddl.add_key(table, c, k, false, !recurse),
             ConstraintKind::ForeignKey(f) => {
-                let oid = ddl.add_foreign_key(table, c, f, false)?;
+                if rel.kind == RelKind::Partitioned && !recurse {
+                    bail!(
+                        WRONG_OBJECT_TYPE,
+                        "cannot use ONLY for foreign key on partitioned table \"{}\" referencing \
+                         relation \"{}\"",
+                        rel.name,
+                        f.target.name
+                    );
+                }
+                let oid = ddl.add_foreign_key(table, c, f)?;
                 if !c.not_valid && c.enforced {
-                    self.with_work(table, |w| w.foreign.push(oid))?;
+                    self.check_foreign_later(oid)?;
                 }
                 Ok(())
             }
@@ -77,7 +85,7 @@ impl Alter<'_, '_> {
             ConstraintKind::NotNull(Some(column)) => {
                 self.add_named_not_null(&rel, c, column, recurse)
             }
-            ConstraintKind::Exclude(_) => Err(Error::unsupported("EXCLUDE constraints")),
+            ConstraintKind::Exclude(x) => ddl.add_exclude(table, c, x, !recurse),
             _ => Err(Error::internal("no table constraint")),
         }
     }
@@ -284,32 +292,72 @@ impl Alter<'_, '_> {
         if inherit.is_some() && c.kind != b'n' {
             bail!(WRONG_OBJECT_TYPE, "{of} is not a not-null constraint");
         }
-        if enforced.is_some_and(|e| e != c.enforced) {
-            return Err(Error::unsupported("changing whether a foreign key is enforced"));
+        if c.parent.is_valid() {
+            let above = ddl.view.constraint(c.parent)?;
+            let table = ddl.view.relation(above.relation)?;
+            return Err(err!(
+                OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "cannot alter constraint \"{name}\" on relation \"{}\"",
+                rel.name
+            )
+            .detail(format!(
+                "Constraint \"{name}\" is derived from constraint \"{}\" of relation \"{}\".",
+                above.name, table.name
+            ))
+            .hint("You may alter the constraint it derives from instead."));
         }
-        let mut row = ddl.constraint_row(c.oid)?;
         if let Some(inherit) = inherit {
             return self.alter_inherit(rel, c, inherit);
         }
-        let deferred = deferred.unwrap_or(c.deferred && deferrable != Some(false));
-        let deferrable = deferrable.unwrap_or(deferred || c.deferrable);
-        row.set_bool("condeferrable", deferrable)?.set_bool("condeferred", deferred)?;
-        ddl.rows.update(row)?;
-        for row in ddl.rows.index_scan(indexes::PG_TRIGGER_CONSTRAINT, &[Datum::U32(c.oid.0)])? {
-            let function = row.oid("tgfoid")?;
-            // Actions other than NO ACTION are never put off.
-            if !matches!(function.0, 1644 | 1645 | 1654 | 1655) {
-                continue;
+        let new_deferred = deferred.unwrap_or(c.deferred && deferrable != Some(false));
+        let new_deferrable = deferrable.unwrap_or(new_deferred || c.deferrable);
+        let all = ddl.foreign_key_family(c)?;
+        for c in &all {
+            if deferrable.is_some() || deferred.is_some() {
+                ddl.set_deferrable(c, new_deferrable, new_deferred)?;
             }
-            let mut row = row;
-            row.set_bool("tgdeferrable", deferrable)?.set_bool("tginitdeferred", deferred)?;
-            ddl.rows.update(row)?;
+        }
+        match enforced {
+            Some(true) if !c.enforced => {
+                ddl.enforce_foreign_key(c)?;
+                self.check_foreign_later(c.oid)?;
+            }
+            Some(false) if c.enforced => {
+                for c in &all {
+                    ddl.stop_enforcing(c)?;
+                }
+            }
+            _ => {}
         }
         // Descriptors of both tables hold the constraint.
-        for table in [Some(c.relation), c.foreign.as_ref().map(|f| f.table)].into_iter().flatten() {
-            ddl.rows.update(ddl.class_row(table)?)?;
+        for c in &all {
+            let other = c.foreign.as_ref().map(|f| f.table);
+            for table in [Some(c.relation), other].into_iter().flatten() {
+                ddl.rows.update(ddl.class_row(table)?)?;
+            }
         }
         Ok(())
+    }
+
+    /// Rows that are there will be checked: those of each partition by its own constraint.
+    pub(super) fn check_foreign_later(&self, constraint: Oid) -> Result<()> {
+        let c = self.ddl.view.constraint(constraint)?;
+        for c in self.ddl.foreign_key_family(&c)? {
+            self.check_foreign_part(&c)?;
+        }
+        Ok(())
+    }
+
+    fn check_foreign_part(&self, c: &ConstraintDesc) -> Result<()> {
+        // On the table referred to partitions have constraints that check nothing.
+        let above = match c.parent.is_valid() {
+            true => self.ddl.view.constraint(c.parent)?.relation,
+            false => Oid::INVALID,
+        };
+        match c.relation == above {
+            true => Ok(()),
+            false => self.with_work(c.relation, |w| w.foreign.push(c.oid)),
+        }
     }
 
     fn alter_inherit(
@@ -384,11 +432,23 @@ impl Alter<'_, '_> {
         if c.validated {
             return Ok(());
         }
+        if c.kind == b'f' {
+            let c = ddl.view.constraint(c.oid)?;
+            for part in ddl.foreign_key_family(&c)? {
+                let mut row = ddl.constraint_row(part.oid)?;
+                let was = row.bool("convalidated")?;
+                row.set_bool("convalidated", true)?;
+                ddl.rows.update(row)?;
+                if !was {
+                    self.check_foreign_part(&part)?;
+                }
+            }
+            return Ok(());
+        }
         let mut row = ddl.constraint_row(c.oid)?;
         row.set_bool("convalidated", true)?;
         ddl.rows.update(row)?;
         match c.kind {
-            b'f' => self.with_work(rel.oid, |w| w.foreign.push(c.oid))?,
             b'c' => {
                 if let Some(text) = &c.expr {
                     let check = crate::cook::from_text(text)?;
@@ -400,7 +460,7 @@ impl Alter<'_, '_> {
                 self.with_work(rel.oid, |w| w.not_null.extend(columns))?;
             }
         }
-        if c.kind == b'f' || c.no_inherit {
+        if c.no_inherit {
             return Ok(());
         }
         let children = self.children(rel.oid)?;

@@ -127,12 +127,25 @@ impl Ddl<'_> {
         self.storage.lock(rel.oid, mode.unwrap_or(LockMode::AccessExclusive))?;
         let rel = self.view.relation(rel.oid)?;
         self.require_owner_of_relation(&rel)?;
+        self.check_unused(&rel, "ALTER TABLE")?;
         for command in &stmt.commands {
             kind::check_kind(&rel, &command.kind)?;
         }
         let alter =
             Alter { ddl: self, work: RefCell::new(Vec::new()), more: RefCell::new(Vec::new()) };
         alter.run(rel.oid, stmt)
+    }
+
+    /// Fails if something is still to be done for changes of the relation's rows.
+    pub fn check_unused(&self, rel: &RelationDesc, statement: &str) -> Result<()> {
+        if self.env.core.foreign_keys.is_pending_on(rel.oid) {
+            base::bail!(
+                OBJECT_IN_USE,
+                "cannot {statement} \"{}\" because it has pending trigger events",
+                rel.name
+            );
+        }
+        Ok(())
     }
 
     /// The relation a statement names, of the kind its word says; none if IF EXISTS.
@@ -397,7 +410,9 @@ impl Alter<'_, '_> {
             for oid in &work.foreign {
                 let Some(fk) = self.ddl.view.find_constraint(*oid)? else { continue };
                 let rel = self.ddl.view.relation(work.table)?;
-                self.ddl.storage.check_foreign_key(&rel, &fk)?;
+                if rel.kind.has_storage() {
+                    self.ddl.storage.check_foreign_key(&rel, &fk)?;
+                }
             }
         }
         Ok(())

@@ -5,9 +5,7 @@ use crate::ddl::Ddl;
 use base::{Error, Oid, Result, bail, err};
 use catalog::depend::{self, DependKind, ObjectAddress};
 use catalog::{Persistence, RelKind, RelationDesc, indexes, oids, vector};
-use parser::ast::{
-    AlterTableKind, DefElem, LockMode, ReplicaIdentity, TriggerState, TriggerTarget,
-};
+use parser::ast::{AlterTableKind, DefElem, LockMode, ReplicaIdentity, TriggerState};
 use std::sync::Arc;
 use types::Datum;
 
@@ -35,7 +33,6 @@ impl Alter<'_, '_> {
             AlterTableKind::ForceRowSecurity(on) => {
                 self.set_class_bool(rel, "relforcerowsecurity", *on)
             }
-            AlterTableKind::Trigger { state, target } => self.set_trigger(rel, *state, target),
             AlterTableKind::Rule { state, name } => self.set_rule(rel, *state, name),
             AlterTableKind::Inherit(parent) => {
                 let parent = ddl
@@ -70,8 +67,9 @@ impl Alter<'_, '_> {
                 if space == rel.tablespace {
                     return Ok(());
                 }
-                Err(Error::unsupported("moving a relation to another tablespace"))
+                self.move_to_tablespace(rel, space)
             }
+            AlterTableKind::Trigger { state, target } => ddl.set_trigger_state(rel, *state, target),
             AlterTableKind::NotOf => {
                 if !rel.of_type.is_valid() {
                     bail!(WRONG_OBJECT_TYPE, "\"{}\" is not a typed table", rel.name);
@@ -160,44 +158,6 @@ impl Alter<'_, '_> {
         let mut class = self.ddl.class_row(oid)?;
         class.set("reloptions", value)?;
         self.ddl.rows.update(class)?;
-        Ok(())
-    }
-
-    fn set_trigger(
-        &self,
-        rel: &RelationDesc,
-        state: TriggerState,
-        target: &TriggerTarget,
-    ) -> Result<()> {
-        let ddl = self.ddl;
-        let mut found = false;
-        for row in ddl.rows.index_scan(indexes::PG_TRIGGER_RELID, &[Datum::U32(rel.oid.0)])? {
-            let internal = row.bool("tgisinternal")?;
-            let wanted = match target {
-                TriggerTarget::Name(name) => *row.text("tgname")? == **name,
-                TriggerTarget::All => true,
-                TriggerTarget::User => !internal,
-            };
-            if !wanted {
-                continue;
-            }
-            found = true;
-            if internal && !ddl.is_superuser()? {
-                bail!(
-                    INSUFFICIENT_PRIVILEGE,
-                    "permission denied: \"{}\" is a system trigger",
-                    row.text("tgname")?
-                );
-            }
-            let mut row = row;
-            row.set_char("tgenabled", state_letter(state))?;
-            ddl.rows.update(row)?;
-        }
-        if let TriggerTarget::Name(name) = target
-            && !found
-        {
-            bail!(UNDEFINED_OBJECT, "trigger \"{name}\" for table \"{}\" does not exist", rel.name);
-        }
         Ok(())
     }
 
@@ -317,6 +277,42 @@ impl Alter<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    fn move_to_tablespace(&self, rel: &Arc<RelationDesc>, named: Oid) -> Result<()> {
+        let ddl = self.ddl;
+        let space = match named.is_valid() {
+            true => named,
+            false => ddl.view.database(ddl.view.context().database)?.tablespace,
+        };
+        if !rel.kind.has_storage() {
+            let mut class = ddl.class_row(rel.oid)?;
+            class.set_oid("reltablespace", named)?;
+            ddl.rows.update(class)?;
+            return Ok(());
+        }
+        if let Some(index) = &rel.index {
+            ddl.new_file_in(rel, named, space)?;
+            let table = ddl.view.relation(index.table)?;
+            return match table.indexes.iter().find(|i| i.oid == rel.oid) {
+                Some(index) => ddl.storage.build_index(&table, index),
+                None => Ok(()),
+            };
+        }
+        ddl.storage.open(rel)?;
+        ddl.new_file_in(rel, named, space)?;
+        if rel.toast.is_valid() {
+            let toast = ddl.view.relation(rel.toast)?;
+            ddl.new_file_in(&toast, named, space)?;
+            for index in &toast.indexes {
+                ddl.new_file_in(&*ddl.view.relation(index.oid)?, named, space)?;
+            }
+            ddl.new_index_files(toast.oid)?;
+        }
+        let new = ddl.view.relation(rel.oid)?;
+        ddl.storage.rewrite(rel, &new, &[])?;
+        // Indexes stay where they are, but their entries lead elsewhere.
+        ddl.new_index_files(rel.oid)
     }
 
     fn set_persistence(&self, rel: &Arc<RelationDesc>, persistence: Persistence) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use crate::ddl::Ddl;
 use crate::ddl::describe::Found;
+use crate::ddl::text_search::ts_class;
 use base::{Error, Oid, Result, bail, err};
 use catalog::depend::{self, ObjectAddress};
 use catalog::{RelKind, RelationDesc, indexes, oids};
@@ -405,6 +406,54 @@ impl Ddl<'_> {
     }
 
     /// Objects whose name is a column of their row and nowhere else.
+    /// Renames an object whose system table is small.
+    fn rename_by_scan(&self, a: ObjectAddress, new: &str) -> Result<()> {
+        let (name, schema, method, noun) = match a.class {
+            oids::PG_OPCLASS => {
+                ("opcname", Some("opcnamespace"), Some("opcmethod"), "operator class")
+            }
+            oids::PG_OPFAMILY => {
+                ("opfname", Some("opfnamespace"), Some("opfmethod"), "operator family")
+            }
+            oids::PG_CONVERSION => ("conname", Some("connamespace"), None, "conversion"),
+            oids::PG_STATISTIC_EXT => ("stxname", Some("stxnamespace"), None, "statistics object"),
+            oids::PG_TABLESPACE => ("spcname", None, None, "tablespace"),
+            oids::PG_FOREIGN_DATA_WRAPPER => ("fdwname", None, None, "foreign-data wrapper"),
+            oids::PG_FOREIGN_SERVER => ("srvname", None, None, "server"),
+            oids::PG_PUBLICATION => ("pubname", None, None, "publication"),
+            oids::PG_LANGUAGE => ("lanname", None, None, "language"),
+            _ => ("evtname", None, None, "event trigger"),
+        };
+        if a.class == oids::PG_TABLESPACE && new.starts_with("pg_") {
+            return Err(err!(RESERVED_NAME, "unacceptable tablespace name \"{new}\"")
+                .detail("The prefix \"pg_\" is reserved for system tablespaces."));
+        }
+        let mut row = self.row_of(a.class, a.object)?;
+        for other in self.rows.table_scan(a.class)? {
+            let mut same = *other.text(name)? == *new;
+            for column in [schema, method].into_iter().flatten() {
+                same &= other.oid(column)? == row.oid(column)?;
+            }
+            if !same {
+                continue;
+            }
+            let mut text = format!("{noun} \"{new}\"");
+            if let Some(column) = method {
+                let am = self.row_of(oids::PG_AM, row.oid(column)?)?;
+                text.push_str(&format!(" for access method \"{}\"", am.text("amname")?));
+            }
+            text.push_str(" already exists");
+            if let Some(column) = schema {
+                let schema = self.view.namespace(row.oid(column)?)?;
+                text.push_str(&format!(" in schema \"{}\"", schema.name));
+            }
+            bail!(DUPLICATE_OBJECT, "{text}");
+        }
+        row.set_text(name, new)?;
+        self.rows.update(row)?;
+        Ok(())
+    }
+
     fn rename_other(&self, stmt: &RenameStmt) -> Result<()> {
         let Found::Object(a) = self.find_object(&stmt.object, stmt.missing_ok)? else {
             return Ok(());
@@ -439,11 +488,26 @@ impl Ddl<'_> {
                 (indexes::PG_PROC_OID, "proname")
             }
             oids::PG_COLLATION => (indexes::PG_COLLATION_OID, "collname"),
-            oids::PG_OPCLASS => (indexes::PG_OPCLASS_OID, "opcname"),
-            oids::PG_OPFAMILY => (indexes::PG_OPFAMILY_OID, "opfname"),
-            oids::PG_CONVERSION => (Oid(2670), "conname"),
-            oids::PG_STATISTIC_EXT => (Oid(3380), "stxname"),
-            _ => return Err(Error::unsupported("ALTER ... RENAME of this kind of object")),
+            oids::PG_OPCLASS
+            | oids::PG_OPFAMILY
+            | oids::PG_CONVERSION
+            | oids::PG_STATISTIC_EXT
+            | oids::PG_TABLESPACE
+            | oids::PG_FOREIGN_DATA_WRAPPER
+            | oids::PG_FOREIGN_SERVER
+            | oids::PG_PUBLICATION
+            | oids::PG_EVENT_TRIGGER
+            | oids::PG_LANGUAGE => return self.rename_by_scan(a, new),
+            class => match ts_class(class) {
+                Some(facts) => {
+                    let row = self.row_by_oid(facts.by_oid, a.object)?;
+                    self.check_ts_name(facts, row.oid(facts.schema)?, new, false)?;
+                    (facts.by_oid, facts.name)
+                }
+                None => {
+                    return Err(Error::unsupported("ALTER ... RENAME of this kind of object"));
+                }
+            },
         };
         let mut row = self.row_by_oid(index, a.object)?;
         row.set_text(column, new)?;
@@ -500,12 +564,19 @@ impl Ddl<'_> {
             oids::PG_OPFAMILY => (indexes::PG_OPFAMILY_OID, "opfnamespace", "opfname"),
             oids::PG_CONVERSION => (Oid(2670), "connamespace", "conname"),
             oids::PG_STATISTIC_EXT => (Oid(3380), "stxnamespace", "stxname"),
-            _ => return Err(Error::unsupported("ALTER ... SET SCHEMA of this kind of object")),
+            class => match ts_class(class) {
+                Some(facts) => (facts.by_oid, facts.schema, facts.name),
+                None => {
+                    return Err(Error::unsupported("ALTER ... SET SCHEMA of this kind of object"));
+                }
+            },
         };
-        let _ = name;
         let mut row = self.row_by_oid(index, a.object)?;
         let old = row.oid(column)?;
         self.check_move(old, namespace)?;
+        if let Some(facts) = ts_class(a.class).filter(|_| old != namespace) {
+            self.check_ts_name(facts, namespace, &row.text(name)?, false)?;
+        }
         row.set_oid(column, namespace)?;
         self.rows.update(row)?;
         self.moved(a, old, namespace)

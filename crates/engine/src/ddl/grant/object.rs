@@ -72,6 +72,9 @@ const CLASSES: &[AclClass] = classes! {
     PG_PUBLICATION Oid(6110), "pubname", "pubowner", None, Type, "publication";
     PG_EVENT_TRIGGER Oid(3468), "evtname", "evtowner", None, Type, "event trigger";
     PG_EXTENSION Oid(3080), "extname", "extowner", None, Type, "extension";
+    PG_TS_CONFIG
+        Oid(3712), "cfgname", "cfgowner", None, Type, "text search configuration";
+    PG_TS_DICT Oid(3605), "dictname", "dictowner", None, Type, "text search dictionary";
     PG_CONVERSION Oid(2670), "conname", "conowner", None, Type, "conversion";
 };
 

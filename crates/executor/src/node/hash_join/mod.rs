@@ -4,6 +4,7 @@
 //! and the partitions are joined one after another.
 
 mod probe;
+mod shared;
 mod table;
 
 use super::join::JoinSpec;
@@ -29,6 +30,8 @@ pub(crate) struct HashJoinSpec {
     join: JoinSpec,
     /// Number of the Hash node, for counters.
     hash_id: u32,
+    /// Members of a team make the table together.
+    parallel: bool,
     outer_keys: Vec<Prog>,
     inner_keys: Vec<Prog>,
     equalities: Vec<Equality>,
@@ -69,7 +72,8 @@ pub(crate) fn compile(
         let collation = h.collations.get(i).copied().unwrap_or_default();
         equalities.push(Equality::of_operator(&mut c.ec, *op, collation)?);
     }
-    Ok(Arc::new(HashJoinSpec { join, hash_id, outer_keys, inner_keys, equalities }))
+    let parallel = plan.parallel_aware;
+    Ok(Arc::new(HashJoinSpec { join, hash_id, parallel, outer_keys, inner_keys, equalities }))
 }
 
 impl NodeSpec for HashJoinSpec {
@@ -154,6 +158,14 @@ impl HashJoinNode {
     /// Reads the inner rows: into a table, or into partitions together with the outer rows.
     fn build(&mut self, run: &mut Run) -> Result<()> {
         let spec = Arc::clone(&self.spec);
+        if let (Some(team), true) = (run.shared.clone(), spec.parallel) {
+            let build = team.of_node(spec.hash_id, || Ok(shared::Build::default()))?;
+            let table = build.table(run, &spec, &mut *self.inner)?;
+            self.report(run, &table, false);
+            self.whole = true;
+            self.probe = Some(Probe::new(&spec, table));
+            return Ok(());
+        }
         let mut table = Table::new(run, &spec.equalities, &key_phys(&spec.inner_keys));
         let mut parts: Option<Partitions> = None;
         let limit = run.cx.settings.hash_mem();
@@ -178,7 +190,7 @@ impl HashJoinNode {
         let Some(inner) = parts else {
             self.whole = true;
             table.link();
-            self.probe = Some(Probe::new(&spec, table));
+            self.probe = Some(Probe::new(&spec, Arc::new(table)));
             return Ok(());
         };
         self.whole = false;
@@ -204,7 +216,7 @@ impl HashJoinNode {
             table.push(batch, hashes, keys)?;
         }
         table.link();
-        self.probe = Some(Probe::new(&spec, table));
+        self.probe = Some(Probe::new(&spec, Arc::new(table)));
         self.outer_file = Some((outer, 0));
         self.outer_done = false;
         Ok(true)

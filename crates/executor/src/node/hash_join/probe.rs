@@ -15,7 +15,7 @@ use std::sync::Arc;
 use types::{BATCH_ROWS, Batch, Column, PhysType};
 
 pub(crate) struct Probe {
-    table: Table,
+    table: Arc<Table>,
     /// By inner row: it has matched.
     matched: Vec<bool>,
     outer_phys: Vec<PhysType>,
@@ -42,7 +42,7 @@ struct Current {
 type Pair = (u16, u32);
 
 impl Probe {
-    pub fn new(spec: &HashJoinSpec, table: Table) -> Probe {
+    pub fn new(spec: &HashJoinSpec, table: Arc<Table>) -> Probe {
         let rows = match spec.join.kind {
             JoinKind::Right | JoinKind::Full | JoinKind::RightAnti | JoinKind::RightSemi => {
                 table.rows()
@@ -189,7 +189,9 @@ impl Probe {
     ) -> Result<Vec<Pair>> {
         let chosen: Vec<(u16, Option<u32>)> = pairs.iter().map(|(n, r)| (*n, Some(*r))).collect();
         let mut both = self.gather(outer, &chosen);
+        let before = both.rows();
         spec.join.qual.filter(run, &mut both)?;
+        spec.join.output.count_unjoined(run, before - both.rows());
         Ok(both.positions().map(|p| pairs[p]).collect())
     }
 

@@ -45,6 +45,16 @@ pub(super) struct OfLeaf {
 }
 
 impl ConflictProg {
+    /// DO UPDATE.
+    pub fn updates(&self) -> bool {
+        self.action == ir::ConflictAction::Update
+    }
+
+    /// The columns that DO UPDATE assigns to.
+    pub fn set_numbers(&self) -> &[i16] {
+        &self.set_numbers
+    }
+
     pub fn compile(
         c: &mut PlanCompiler,
         o: &PlanOnConflict,
@@ -61,8 +71,9 @@ impl ConflictProg {
             set.push((*n as usize - 1, c.ec.expr(&t.expr, &map)?));
         }
         let where_ = o.where_.as_ref().map(|e| c.ec.expr(e, &map)).transpose()?;
-        let unique = rel.indexes.iter().filter(|i| i.desc.is_unique && i.desc.is_immediate);
+        let unique = rel.indexes.iter().filter(|i| i.desc.is_unique || i.desc.is_exclusion);
         let arbiters = match o.arbiters.is_empty() {
+            true if unique.clone().any(|i| !i.desc.is_immediate) => return Err(deferrable()),
             true => unique.map(|i| i.desc.oid).collect(),
             false => own_arbiters(c, rel, &o.arbiters)?,
         };
@@ -77,6 +88,14 @@ impl ConflictProg {
     }
 }
 
+fn deferrable() -> Error {
+    err!(
+        OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as \
+         arbiters"
+    )
+}
+
 /// The indexes of `rel` that are arbiters, or partitions of them.
 fn own_arbiters(c: &PlanCompiler, rel: &ResultRel, arbiters: &[Oid]) -> Result<Vec<Oid>> {
     let mut own = Vec::new();
@@ -84,6 +103,9 @@ fn own_arbiters(c: &PlanCompiler, rel: &ResultRel, arbiters: &[Oid]) -> Result<V
         let mut at = Some(index.desc.oid);
         while let Some(oid) = at {
             if arbiters.contains(&oid) {
+                if !index.desc.is_immediate {
+                    return Err(deferrable());
+                }
                 own.push(index.desc.oid);
                 break;
             }

@@ -22,7 +22,7 @@ pub(super) fn delete(
     mut child: Vec<Datum>,
 ) -> Result<Option<(Done, Vec<Datum>)>> {
     loop {
-        match delete_row(run, x, target, tid)? {
+        match delete_row(run, x, target, tid, false)? {
             Attempt::Done(done) => return Ok(Some((done, child))),
             Attempt::Skip => return Ok(None),
             Attempt::Changed(outcome) => {
@@ -42,6 +42,7 @@ pub(super) fn delete_row(
     x: &ExecTxn<'_>,
     target: &TargetProg,
     tid: Tid,
+    moving: bool,
 ) -> Result<Attempt> {
     let rel = &target.rel;
     let mut old = Vec::new();
@@ -54,6 +55,7 @@ pub(super) fn delete_row(
         old: Some((tid, &old)),
         new: None,
         assigned: &[],
+        moving,
     };
     if rel.hooked && run.cx.hooks.before_row(&change)?.is_none() {
         return Ok(Attempt::Skip);

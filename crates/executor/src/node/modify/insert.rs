@@ -98,6 +98,7 @@ pub(super) fn prepare(
             old: None,
             new: Some((None, &row)),
             assigned: &[],
+            moving: false,
         };
         match run.cx.hooks.before_row(&change)? {
             Some(changed) => row = changed,
@@ -140,6 +141,7 @@ pub(super) fn finish(
             old: None,
             new: Some((Some(tid), &row)),
             assigned: &[],
+            moving: false,
         })?;
     }
     target.check_options(run, &row, &[CheckOptionKind::View])?;

@@ -34,6 +34,13 @@ pub(super) struct MergeProg {
 }
 
 impl MergeProg {
+    /// What its actions do, each once.
+    pub fn commands(&self) -> Vec<CmdType> {
+        let all = [CmdType::Insert, CmdType::Update, CmdType::Delete];
+        let used = |c: &CmdType| self.actions.iter().any(|a| a.command == *c);
+        all.into_iter().filter(used).collect()
+    }
+
     pub fn compile(
         c: &mut PlanCompiler,
         t: &ModifyTarget,
@@ -135,7 +142,7 @@ pub(super) fn merge(
             }
             CmdType::Delete => {
                 run.merge_action = Some("DELETE");
-                match delete::delete_row(run, x, target, tid)? {
+                match delete::delete_row(run, x, target, tid, false)? {
                     Attempt::Done(_) => {
                         Attempt::Done(Done { table: None, old: Some((tid, old)), new: None })
                     }

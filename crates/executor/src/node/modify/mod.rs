@@ -58,6 +58,8 @@ struct TargetProg {
 
 pub(crate) struct ModifySpec {
     operation: CmdType,
+    /// The table that the statement names, if it has triggers.
+    named: Option<Arc<RelationDesc>>,
     can_set_tag: bool,
     child: Child,
     targets: Vec<TargetProg>,
@@ -126,8 +128,16 @@ pub(crate) fn compile(
     for t in &plan.target {
         phys.push(c.ec.phys(t.expr.ty())?);
     }
+    let mut named = None;
+    if m.nominal > 0
+        && let ir::RteKind::Relation { relid, .. } = &c.stmt.rtable[m.nominal as usize - 1].kind
+    {
+        let rel = c.ec.catalog.relation(*relid)?;
+        named = rel.triggers.iter().any(|t| !t.is_internal).then_some(rel);
+    }
     Ok(Arc::new(ModifySpec {
         operation: m.operation,
+        named,
         can_set_tag: m.can_set_tag,
         child,
         targets,
@@ -320,13 +330,31 @@ impl NodeSpec for ModifySpec {
 }
 
 impl ModifySpec {
+    /// Statement triggers are those of the table that the statement names.
     fn statement_hooks(&self, run: &mut Run, before: bool) -> Result<()> {
-        let inserted = self.leaves.iter().filter(|_| self.operation == CmdType::Insert);
-        for t in self.targets.iter().chain(inserted).filter(|t| t.rel.hooked) {
-            let hooks = run.cx.hooks;
+        let Some(named) = &self.named else { return Ok(()) };
+        let first = self.targets.first();
+        let name = |t: &TargetProg, n: &i16| t.rel.rel.tuple.attrs[*n as usize - 1].name.clone();
+        let mut assigned = Vec::new();
+        if let Some(t) = first {
+            let here = t.assigned_numbers.iter().filter_map(|n| named.column_number(&name(t, n)));
+            assigned.extend(here);
+        }
+        let mut commands = vec![self.operation];
+        if let (Some(c), CmdType::Insert) = (&self.conflict, self.operation)
+            && c.updates()
+        {
+            assigned = c.set_numbers().to_vec();
+            commands.push(CmdType::Update);
+        }
+        if let Some(merge) = &self.merge {
+            commands = merge.commands();
+        }
+        let hooks = run.cx.hooks;
+        for command in commands {
             match before {
-                true => hooks.before_statement(&t.rel.rel, self.operation)?,
-                false => hooks.after_statement(&t.rel.rel, self.operation)?,
+                true => hooks.before_statement(named, command, &assigned)?,
+                false => hooks.after_statement(named, command, &assigned)?,
             }
         }
         Ok(())

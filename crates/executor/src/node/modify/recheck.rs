@@ -6,7 +6,7 @@ use crate::node::Child;
 use crate::node::scan::{Recheck, StandInRow, datum_tid, relation_of};
 use crate::run::Run;
 use access::heap::{HeapRel, Sight, Viewer};
-use base::{Error, Result, Tid, err};
+use base::{Error, Oid, Result, Tid, err};
 use ir::{PlanRowMark, RowMarkKind, TargetEntry};
 use std::sync::Arc;
 use types::Datum;
@@ -18,7 +18,26 @@ pub(crate) struct MarkProg {
     pub heap: Option<Arc<HeapRel>>,
     pub table: String,
     pub ctid: Option<usize>,
+    table_oid: Option<usize>,
     whole_row: Option<usize>,
+    /// The tables of an inheritance tree.
+    members: Vec<Member>,
+}
+
+/// A table of an inheritance tree.
+struct Member {
+    oid: Oid,
+    rti: u32,
+    heap: Arc<HeapRel>,
+    name: String,
+}
+
+/// Where a row that a mark names lies.
+pub(crate) struct Marked<'m> {
+    pub rti: u32,
+    pub heap: &'m Arc<HeapRel>,
+    pub table: &'m str,
+    pub tid: Tid,
 }
 
 /// Position of a junk column by name.
@@ -34,28 +53,56 @@ impl MarkProg {
     ) -> Result<MarkProg> {
         let ctid = junk(target, &format!("ctid{}", mark.id));
         let whole_row = junk(target, &format!("wholerow{}", mark.id));
+        let table_oid = junk(target, &format!("tableoid{}", mark.id));
+        let mut members = Vec::new();
+        for rti in &mark.members {
+            let (rel, open) = relation_of(c, *rti)?;
+            let (heap, name) = (Arc::clone(&open.heap), rel.name.to_string());
+            members.push(Member { oid: rel.oid, rti: *rti, heap, name });
+        }
         let (heap, table) = match &c.stmt.rtable[mark.rtindex as usize - 1].kind {
-            ir::RteKind::Relation { .. } => {
+            ir::RteKind::Relation { .. } if members.is_empty() => {
                 let (rel, open) = relation_of(c, mark.rtindex)?;
                 (Some(Arc::clone(&open.heap)), rel.name.to_string())
             }
             _ => (None, String::new()),
         };
-        Ok(MarkProg { mark: mark.clone(), heap, table, ctid, whole_row })
+        Ok(MarkProg { mark: mark.clone(), heap, table, ctid, table_oid, whole_row, members })
     }
 
     /// The place that a child's row has for it.
-    pub fn tid(&self, row: &[Datum]) -> Option<Tid> {
+    fn tid(&self, row: &[Datum]) -> Option<Tid> {
         self.ctid.and_then(|c| row.get(c)).and_then(datum_tid)
     }
 
-    /// The row that stands in for the mark's table.
-    pub fn stand_in(&self, run: &Run, row: &[Datum]) -> Result<StandInRow> {
-        let rti = self.mark.rtindex;
-        if let (Some(heap), Some(tid)) = (&self.heap, self.tid(row)) {
-            let values = fetch_any(run, heap, tid)?;
-            return Ok(StandInRow { rti, tid, values: Some(values) });
+    /// The row that a child's row has for it.
+    pub fn marked(&self, row: &[Datum]) -> Option<Marked<'_>> {
+        let tid = self.tid(row)?;
+        if let Some(heap) = &self.heap {
+            return Some(Marked { rti: self.mark.rtindex, heap, table: &self.table, tid });
         }
+        let Some(Datum::U32(oid)) = self.table_oid.and_then(|c| row.get(c)) else { return None };
+        let m = self.members.iter().find(|m| m.oid.0 == *oid)?;
+        Some(Marked { rti: m.rti, heap: &m.heap, table: &m.name, tid })
+    }
+
+    /// The rows that stand in for the mark's tables; that of an inheritance tree which has none
+    /// is without a row.
+    pub fn stand_in(&self, run: &Run, row: &[Datum], out: &mut Vec<StandInRow>) -> Result<()> {
+        let marked = self.marked(row);
+        let found = marked.as_ref().map(|m| m.rti);
+        for m in self.members.iter().filter(|m| Some(m.rti) != found) {
+            out.push(StandInRow { rti: m.rti, tid: Tid::INVALID, values: None });
+        }
+        if let Some(m) = marked {
+            let values = fetch_any(run, m.heap, m.tid)?;
+            out.push(StandInRow { rti: m.rti, tid: m.tid, values: Some(values) });
+            return Ok(());
+        }
+        if !self.members.is_empty() {
+            return Ok(());
+        }
+        let rti = self.mark.rtindex;
         let whole = self.whole_row.and_then(|c| row.get(c)).filter(|d| !d.is_null());
         let values = match (whole, &self.mark.kind) {
             (Some(d), RowMarkKind::Copy | RowMarkKind::Reference) => {
@@ -64,7 +111,21 @@ impl MarkProg {
             }
             _ => None,
         };
-        Ok(StandInRow { rti, tid: Tid::INVALID, values })
+        out.push(StandInRow { rti, tid: Tid::INVALID, values });
+        Ok(())
+    }
+
+    /// As [`MarkProg::stand_in`] for a row that was found anew, at another place.
+    pub fn moved_in(&self, run: &Run, rti: u32, tid: Tid, out: &mut Vec<StandInRow>) -> Result<()> {
+        for m in self.members.iter().filter(|m| m.rti != rti) {
+            out.push(StandInRow { rti: m.rti, tid: Tid::INVALID, values: None });
+        }
+        let member = self.members.iter().find(|m| m.rti == rti).map(|m| &m.heap);
+        if let Some(heap) = member.or(self.heap.as_ref()) {
+            let values = fetch_any(run, heap, tid)?;
+            out.push(StandInRow { rti, tid, values: Some(values) });
+        }
+        Ok(())
     }
 }
 

@@ -255,7 +255,7 @@ impl ResultRel {
                         return Ok(Some(other));
                     }
                     let values = index.values(run, row)?;
-                    return Err(self.unique_violation(run, index, &values));
+                    return Err(self.unique_violation(run, index, &values, other));
                 }
             }
         }
@@ -275,7 +275,8 @@ impl ResultRel {
             return Ok(None);
         }
         let values = index.values(run, row)?;
-        let check = match (index.desc.is_unique, index.desc.is_immediate) {
+        let unique = index.desc.is_unique || index.desc.is_exclusion;
+        let check = match (unique, index.desc.is_immediate) {
             (false, _) => UniqueCheck::No,
             (true, true) => UniqueCheck::Yes,
             (true, false) => UniqueCheck::Partial,
@@ -295,8 +296,17 @@ impl ResultRel {
 
     /// `duplicate key value violates unique constraint`
     #[cold]
-    pub fn unique_violation(&self, run: &Run, index: &IndexProg, values: &[Datum]) -> Error {
+    pub fn unique_violation(
+        &self,
+        run: &mut Run,
+        index: &IndexProg,
+        values: &[Datum],
+        other: Tid,
+    ) -> Error {
         let name = &index.desc.name;
+        if index.desc.is_exclusion {
+            return self.exclusion_violation(run, index, values, other);
+        }
         let e = err!(UNIQUE_VIOLATION, "duplicate key value violates unique constraint \"{name}\"");
         let keys = &index.desc.columns[..index.desc.n_keys as usize];
         let shown = match run.cx.hooks.readable_columns(&self.rel) {
@@ -308,6 +318,55 @@ impl ResultRel {
             false => e,
         };
         e.table(&*self.namespace, &*self.rel.name).constraint(&**name)
+    }
+
+    /// `conflicting key value violates exclusion constraint`
+    fn exclusion_violation(
+        &self,
+        run: &mut Run,
+        index: &IndexProg,
+        values: &[Datum],
+        other: Tid,
+    ) -> Error {
+        let name = &index.desc.name;
+        let text = format!("conflicting key value violates exclusion constraint \"{name}\"");
+        let mut e = Error::new(base::SqlState::EXCLUSION_VIOLATION, text);
+        let there = super::recheck::fetch_any(run, self.heap(), other)
+            .and_then(|row| index.values(run, &row));
+        if let (Ok(there), None) = (there, run.cx.hooks.readable_columns(&self.rel)) {
+            let key = self.key_text(run, index, values);
+            let there = self.key_text(run, index, &there);
+            let there = there.trim_start_matches("Key ");
+            e = e.detail(format!("{key} conflicts with existing key {there}."));
+        }
+        e.table(&*self.namespace, &*self.rel.name).constraint(&**name)
+    }
+
+    /// Looks again at the key of a row that was perhaps not unique when the row was stored.
+    pub fn recheck_unique(
+        &self,
+        run: &mut Run,
+        x: &ExecTxn<'_>,
+        index: Oid,
+        tid: Tid,
+    ) -> Result<()> {
+        let Some(index) = self.indexes.iter().find(|i| i.desc.oid == index) else {
+            return Ok(());
+        };
+        let mut row = vec![Datum::Null; self.natts()];
+        let storage = run.cx.storage()?;
+        let viewer = access::heap::Viewer::mvcc(storage, x.snapshot);
+        let found = self.heap().fetch(tid, &viewer, &mut row)?;
+        if !matches!(found, access::heap::Found::Row(_)) || !index.wants(run, &row)? {
+            return Ok(());
+        }
+        let values = index.values(run, &row)?;
+        let mut probe = self.heap().probe(x);
+        let am = index.rel.am();
+        match am.find_conflict(storage, &index.rel, &values, tid, &mut probe)? {
+            None => Ok(()),
+            Some(other) => Err(self.unique_violation(run, index, &values, other)),
+        }
     }
 
     /// `Key (a, b)=(1, 2)`

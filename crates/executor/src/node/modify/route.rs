@@ -114,6 +114,11 @@ impl Router {
         Ok(Router { root: level, leaves, key_columns })
     }
 
+    /// The table at the top.
+    pub fn root(&self) -> &RelationDesc {
+        &self.root.rel
+    }
+
     /// The number of the leaf that a row of the root goes to.
     pub fn find(&self, run: &mut Run, row: &[Datum]) -> Result<usize> {
         let mut level = &self.root;

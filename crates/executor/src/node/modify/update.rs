@@ -90,10 +90,25 @@ fn move_row(
     let root = super::route::mapped(&own.and_then(|l| l.back.clone()), new);
     // The row goes first to where it belongs, so that nothing is lost if it belongs nowhere.
     router.find(run, &root)?;
-    Ok(Some(match delete_row(run, x, target, tid)? {
+    Ok(Some(match delete_row(run, x, target, tid, true)? {
         Attempt::Done(_) => match insert_routed(spec, run, x, &root)? {
             Some(mut done) => {
                 done.old = Some((tid, old.to_vec()));
+                if target.rel.hooked {
+                    let back = own.and_then(|l| l.back.clone());
+                    let before = super::route::mapped(&back, old);
+                    run.cx.hooks.after_move(
+                        &target.rel.rel,
+                        &RowChange {
+                            rel: router.root(),
+                            command: CmdType::Update,
+                            old: Some((tid, &before)),
+                            new: Some((None, &root)),
+                            assigned: &target.assigned_numbers,
+                            moving: false,
+                        },
+                    )?;
+                }
                 if let (Some((_, row)), Some(leaf)) = (&mut done.new, own) {
                     *row = super::route::mapped(&leaf.map, row);
                 }
@@ -126,6 +141,7 @@ pub(super) fn update_row(
             old: Some((tid, old)),
             new: Some((new_tid, new)),
             assigned,
+            moving: false,
         })
     };
     if rel.hooked {
@@ -220,8 +236,12 @@ pub(super) fn follow(
     };
     let values = fetch_any(run, target.rel.heap(), at)?;
     let mut rows = vec![StandInRow { rti: target.rel.rti, tid: at, values: Some(values) }];
+    // The row was not in another table of the tree.
+    for other in spec.targets.iter().filter(|t| t.rel.rti != target.rel.rti) {
+        rows.push(StandInRow { rti: other.rel.rti, tid: Tid::INVALID, values: None });
+    }
     for mark in spec.marks.iter().filter(|m| m.mark.rtindex != target.rel.rti) {
-        rows.push(mark.stand_in(run, child)?);
+        mark.stand_in(run, child, &mut rows)?;
     }
     Ok(run_again(run, &spec.child, rows)?.map(|row| (at, row)))
 }
