@@ -111,8 +111,6 @@ fn scanned(plan: &Plan, used: &mut HashSet<u32>) {
             used.extend(m.targets.iter().map(|t| t.rtindex));
             used.extend(m.on_conflict.iter().map(|c| c.excluded_rtindex));
         }
-        PlanNode::Append(a) => used.extend(&a.parents),
-        PlanNode::MergeAppend(a) => used.extend(&a.parents),
         _ => {}
     }
     plan.children().into_iter().for_each(|p| scanned(p, used));

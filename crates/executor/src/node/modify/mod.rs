@@ -333,6 +333,8 @@ impl ModifySpec {
     /// Statement triggers are those of the table that the statement names.
     fn statement_hooks(&self, run: &mut Run, before: bool) -> Result<()> {
         let Some(named) = &self.named else { return Ok(()) };
+        // What triggers have done is not to be done again.
+        run.parks = false;
         let first = self.targets.first();
         let name = |t: &TargetProg, n: &i16| t.rel.rel.tuple.attrs[*n as usize - 1].name.clone();
         let mut assigned = Vec::new();
