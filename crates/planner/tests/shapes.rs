@@ -56,6 +56,7 @@ fn plan(sql: &str, pages: u32) -> PlannedStmt {
         fold_params: false,
         tuple_fraction: 0.0,
         parallel_ok: false,
+        bodies: None,
     };
     planner::plan_query(queries.remove(0), &env).expect("a plan")
 }
