@@ -81,6 +81,8 @@ pub struct Fields {
     pub data_type: Option<String>,
     /// The constraint concerned.
     pub constraint: Option<String>,
+    /// PostgreSQL's name of the routine that reports it, for the few that drivers look at.
+    pub routine: Option<&'static str>,
 }
 
 impl Error {
@@ -109,6 +111,7 @@ impl Error {
             column: None,
             data_type: None,
             constraint: None,
+            routine: None,
         }))
     }
 
@@ -174,6 +177,12 @@ impl Error {
             Some(inner) => format!("{inner}\n{line}"),
             None => line,
         });
+        self
+    }
+
+    /// With the routine that reports it in PostgreSQL.
+    pub fn routine(mut self, name: &'static str) -> Error {
+        self.0.routine = Some(name);
         self
     }
 

@@ -152,7 +152,7 @@ impl Session {
         }
         let values = match params.is_empty() {
             true => Vec::new(),
-            false => self.read_params(&analysed.params, formats, params)?,
+            false => self.read_params(portal, &analysed.params, formats, params)?,
         };
         let format = |binary: &bool| match binary {
             true => ResultFormat::Binary,
@@ -166,6 +166,7 @@ impl Session {
 
     fn read_params(
         &self,
+        portal: &str,
         types: &[Oid],
         formats: &[bool],
         params: &[RawParam<'_>],
@@ -175,29 +176,34 @@ impl Session {
         let io = env.io();
         let mut values = Vec::with_capacity(params.len());
         for (i, (param, type_oid)) in params.iter().zip(types).enumerate() {
-            let Some(bytes) = param else {
-                values.push(Datum::Null);
-                continue;
-            };
             let binary = match formats.len() {
                 0 => false,
                 1 => formats[0],
                 _ => formats[i],
             };
-            values.push(match binary {
-                true => types::io::receive(*type_oid, bytes, -1, &io)?,
-                false => {
-                    let text = std::str::from_utf8(bytes).map_err(|_| {
-                        err!(
-                            CHARACTER_NOT_IN_REPERTOIRE,
-                            "invalid byte sequence for encoding \"UTF8\""
-                        )
-                    })?;
-                    types::io::input(*type_oid, text, -1, &io)?
-                }
-            });
+            match read_param(*type_oid, *param, binary, &io) {
+                Ok(value) => values.push(value),
+                Err(e) => return Err(self.blame_param(e, portal, i, *param, binary)),
+            }
         }
         Ok(values)
+    }
+
+    #[cold]
+    fn blame_param(
+        &self,
+        mut e: Error,
+        portal: &str,
+        i: usize,
+        param: RawParam<'_>,
+        binary: bool,
+    ) -> Error {
+        let text = param.filter(|_| !binary).and_then(|bytes| std::str::from_utf8(bytes).ok());
+        if e.message() == "incorrect binary data format" {
+            let place = format!("incorrect binary data format in bind parameter {}", i + 1);
+            e.fields_mut().message = place;
+        }
+        e.context(self.bind_context(portal, i, text))
     }
 
     /// Describe of a statement: its parameters' types; the sink gets the row description, or
@@ -312,8 +318,7 @@ impl Session {
                 None => sink.portal_suspended()?,
             }
         } else {
-            let tag = self.utility(stmt, &prepared.text, &params, sink)?;
-            sink.command_complete(&tag)?;
+            self.run_utility(name, (stmt, &prepared), &params, max_rows, sink)?;
         }
         if let Some(txn) = self.core.txn_if_any() {
             txn.increment_command()?;
@@ -348,5 +353,18 @@ impl Session {
         self.deliver(sink);
         self.show_state(None, os::clock::now_micros());
         result.map(|()| self.status())
+    }
+}
+
+fn read_param(
+    type_oid: Oid,
+    param: RawParam<'_>,
+    binary: bool,
+    io: &types::io::IoCtx,
+) -> Result<Datum> {
+    match param {
+        None => types::io::null(type_oid, io),
+        Some(bytes) if binary => types::io::receive(type_oid, bytes, -1, io),
+        Some(bytes) => types::io::input(type_oid, types::io::checked_text(bytes)?, -1, io),
     }
 }

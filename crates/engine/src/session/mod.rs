@@ -13,6 +13,7 @@ mod ddl_storage;
 mod env;
 mod extended;
 mod fastpath;
+mod kept;
 mod literals;
 mod lock_table;
 mod logging;
@@ -96,6 +97,8 @@ pub struct Session {
     pub(crate) logs: bool,
     /// The statement of the portal whose message failed.
     pub(crate) blamed: Option<Arc<str>>,
+    /// Types of the parameters of the command that is being run, if it came with some.
+    pub(crate) param_types: Vec<base::Oid>,
 }
 
 impl Session {
@@ -132,6 +135,7 @@ impl Session {
             skipping: false,
             logs: false,
             blamed: None,
+            param_types: Vec::new(),
         };
         session.enter_database(options)?;
         session.apply_start_settings(options)?;

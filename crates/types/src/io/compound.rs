@@ -1,6 +1,6 @@
 //! Arrays, rows, ranges and multiranges as text.
 
-use super::dispatch::{input, output};
+use super::dispatch::{input, null, output};
 use super::number::is_space;
 use super::{IoCtx, TypeInfo};
 use crate::array::{ArrayRef, ElemType, MAX_DIMENSIONS, make_array};
@@ -245,7 +245,7 @@ impl ArrayReader<'_> {
         }
         out.truncate(kept);
         if !was_quoted && !escaped && out.eq_ignore_ascii_case("null") {
-            self.values.push(Datum::Null);
+            self.values.push(null(self.elem, cx)?);
         } else {
             self.values.push(input(self.elem, &out, self.typmod, cx)?);
         }
@@ -392,7 +392,7 @@ pub(super) fn record_in(type_oid: Oid, text: &str, typmod: i32, cx: &IoCtx) -> R
             record_field(rest).ok_or_else(|| malformed_record(text, "Unexpected end of input."))?;
         rest = after;
         let value = match field {
-            None => Datum::Null,
+            None => null(attr.type_oid, cx)?,
             Some(field) => input(attr.type_oid, &field, attr.typmod, cx)?,
         };
         columns.push(RecordColumn { type_oid: attr.type_oid, value });
