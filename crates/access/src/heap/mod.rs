@@ -17,6 +17,7 @@ mod rel;
 mod sample;
 mod scan;
 mod serial_read;
+mod tally;
 mod vacuum;
 mod visibility;
 pub mod vm;
@@ -32,6 +33,7 @@ pub use scan::{
     BitmapPage, HeapScan, ParallelBlocks, RowFilter, ScanOptions, ScanSight, ScanSource,
     SystemColumns,
 };
+pub use tally::take_update_counts;
 pub use vacuum::{VacuumOptions, VacuumReport};
 pub use visibility::{Sight, Viewer};
 

@@ -128,8 +128,7 @@ impl Session {
         max: u64,
         sink: &mut dyn Sink,
     ) -> Result<Option<String>> {
-        let PortalState::Kept(mut kept) =
-            std::mem::replace(&mut portal.state, PortalState::Done)
+        let PortalState::Kept(mut kept) = std::mem::replace(&mut portal.state, PortalState::Done)
         else {
             return Ok(Some("SELECT 0".into()));
         };
@@ -179,11 +178,8 @@ impl Session {
             (FetchDirection::Forward, 0..) => 0,
             (FetchDirection::Relative, n) if n > 0 => n - 1,
             _ => {
-                return Err(err!(
-                    OBJECT_NOT_IN_PREREQUISITE_STATE,
-                    "cursor can only scan forward"
-                )
-                .hint("Declare it with SCROLL option to enable backward scan."));
+                return Err(err!(OBJECT_NOT_IN_PREREQUISITE_STATE, "cursor can only scan forward")
+                    .hint("Declare it with SCROLL option to enable backward scan."));
             }
         };
         let columns = portal.prepared.analysed.lock().columns.clone();

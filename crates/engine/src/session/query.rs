@@ -419,8 +419,7 @@ impl Session {
     /// Runs a portal to its end and keeps its rows.
     fn run_whole(&mut self, portal: &mut Portal, sink: &mut dyn Sink) -> Result<()> {
         let analysed = portal.prepared.analysed.lock().clone();
-        let PortalState::Running(mut run) =
-            std::mem::replace(&mut portal.state, PortalState::Done)
+        let PortalState::Running(mut run) = std::mem::replace(&mut portal.state, PortalState::Done)
         else {
             return Ok(());
         };
@@ -531,6 +530,11 @@ impl Session {
                 _ => [0, rows, 0],
             };
             self.core.changes.note(self.core.state.oid, *relid, by_kind);
+            if plan.command == CmdType::Update {
+                let (hot, newpage) = access::heap::take_update_counts();
+                let key = (self.core.state.oid, *relid);
+                executor::counts::updated(key, hot.min(rows), newpage.min(rows));
+            }
         }
     }
 
