@@ -150,6 +150,14 @@ impl Session {
         if !portal.is_empty() && self.portals.contains_key(portal) {
             bail!(DUPLICATE_CURSOR, "cursor \"{portal}\" already exists");
         }
+        let columns = analysed.columns.len();
+        if result_formats.len() > 1 && result_formats.len() != columns && columns > 0 {
+            bail!(
+                PROTOCOL_VIOLATION,
+                "bind message has {} result formats but query has {columns} columns",
+                result_formats.len()
+            );
+        }
         let values = match params.is_empty() {
             true => Vec::new(),
             false => self.read_params(portal, &analysed.params, formats, params)?,

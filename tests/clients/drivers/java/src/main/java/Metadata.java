@@ -22,7 +22,7 @@ class Metadata {
         String name = m.getColumnName(i);
         String value = r.getString(i);
         // Numbers that differ from one installation, or one run, to the next.
-        boolean own = Set.of("TABLE_CAT", "PKTABLE_CAT", "FKTABLE_CAT", "PAGES", "CARDINALITY", "SPECIFIC_NAME", "FUNCTION_CAT", "PROCEDURE_CAT").contains(name);
+        boolean own = Set.of("TABLE_CAT", "TABLE_CATALOG", "PKTABLE_CAT", "FKTABLE_CAT", "PAGES", "CARDINALITY", "SPECIFIC_NAME", "FUNCTION_CAT", "PROCEDURE_CAT").contains(name);
         line.add(own ? "-" : String.valueOf(value));
       }
       lines.add(line.toString());
