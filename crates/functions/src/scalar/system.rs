@@ -79,6 +79,14 @@ pub fn quote_literal(text: &str) -> String {
     format!("'{quoted}'")
 }
 
+/// A value as a cast to text gives it: truth in words.
+fn cast_to_text(cx: &FnCtx, ty: Oid, value: &Datum) -> Result<String> {
+    match value {
+        Datum::Bool(b) => Ok(b.to_string()),
+        other => super::json_build::text_of(cx, ty, other),
+    }
+}
+
 fn type_of(cx: &FnCtx, i: usize) -> Oid {
     cx.call.arg_type(i)
 }
@@ -245,11 +253,11 @@ const QUOTING: &[FnDef] = &[
         parse_ident(args[0].as_str(), strict)
     }),
     row!(cx; "2003"(a: &Datum, b: &Datum) {
-        let tail = super::json_build::text_of(cx, type_of(cx, 1), b)?;
+        let tail = cast_to_text(cx, type_of(cx, 1), b)?;
         format!("{}{tail}", a.as_str())
     }),
     row!(cx; "2004"(a: &Datum, b: &Datum) {
-        let head = super::json_build::text_of(cx, type_of(cx, 0), a)?;
+        let head = cast_to_text(cx, type_of(cx, 0), a)?;
         format!("{head}{}", b.as_str())
     }),
     raw!(text_concat(cx, args) {
