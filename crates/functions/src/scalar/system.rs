@@ -189,6 +189,10 @@ const TYPES: &[FnDef] = &[
     }),
     row!(cx; to_regclass(name: &str) { reg(cx, oid::REGCLASS, name) }),
     row!(cx; to_regtype(name: &str) { reg(cx, oid::REGTYPE, name) }),
+    row!(cx; to_regtypemod(name: &str) {
+        let found = cx.env.catalog().type_and_modifier(name);
+        found.map_or(Datum::Null, |(_, modifier)| Datum::I32(modifier))
+    }),
     row!(cx; to_regproc(name: &str) { reg(cx, oid::REGPROC, name) }),
     row!(cx; to_regprocedure(name: &str) { reg(cx, oid::REGPROCEDURE, name) }),
     row!(cx; to_regoper(name: &str) { reg(cx, oid::REGOPER, name) }),
@@ -225,8 +229,8 @@ fn reg(cx: &FnCtx, reg_type: Oid, name: &str) -> Datum {
 
 /// What is wrong with a text as input of a type, if anything.
 fn input_error(cx: &FnCtx, args: &[Datum]) -> Result<Option<Error>> {
-    let type_oid = cx.env.catalog().types().reg_in(oid::REGTYPE, args[1].as_str())?;
-    Ok(types::io::input(type_oid, args[0].as_str(), -1, &cx.env.io()).err())
+    let (type_oid, typmod) = cx.env.catalog().type_and_modifier(args[1].as_str())?;
+    Ok(types::io::input(type_oid, args[0].as_str(), typmod, &cx.env.io()).err())
 }
 
 fn column_size(cx: &FnCtx, type_oid: Oid, value: &Datum) -> i32 {
@@ -374,6 +378,8 @@ fn width_position(chars: &mut FormatChars, next: &mut i64) -> Result<i64> {
     match format_number(chars)? {
         Some(n) if chars.peek() == Some(&'$') => {
             chars.next();
+            // What is not named comes after it.
+            *next = n;
             Ok(n)
         }
         Some(_) => {

@@ -67,7 +67,7 @@ impl ArrayReader<'_> {
             let first = self.integer()?;
             let (lo, hi) = if self.peek() == b':' {
                 self.at += 1;
-                (first, self.integer()?)
+                (first, self.upper()?)
             } else {
                 (1, first)
             };
@@ -93,6 +93,13 @@ impl ArrayReader<'_> {
         self.at += 1;
         self.skip_space();
         Ok(Some((lower, dims)))
+    }
+
+    fn upper(&mut self) -> Result<i64> {
+        if !matches!(self.peek(), b'-' | b'+' | b'0'..=b'9') {
+            return Err(malformed(self.text, "Missing array dimension value."));
+        }
+        self.integer()
     }
 
     fn integer(&mut self) -> Result<i64> {
@@ -535,7 +542,7 @@ fn range_bound(text: &str) -> Option<(Option<String>, &str)> {
                 out.push('"');
             }
             '"' => quoted = !quoted,
-            ',' | ')' | ']' | '(' | '[' if !quoted => return Some((Some(out), &text[i..])),
+            ',' | ')' | ']' if !quoted => return Some((Some(out), &text[i..])),
             c => out.push(c),
         }
     }
