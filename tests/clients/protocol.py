@@ -28,7 +28,7 @@ def startup(version=196608, **options):
 class Connection:
     def __init__(self, first):
         self.socket = socket.create_connection(PLACE)
-        self.socket.settimeout(5)
+        self.socket.settimeout(30)
         self.input = b""
         self.socket.sendall(first)
 
@@ -160,6 +160,156 @@ def conversations():
         c = session()
         yield f"message {junk.hex()}", c.say(junk, message(b"S", b""))
         c.close()
+    for name, junk in {
+        "protocol 4": startup(262144),
+        "no user": struct.pack("!II", 9, 196608) + b"\0",
+        "empty user": startup(user=""),
+        "no such database": startup(database="nope"),
+        "no such user": startup(user="nope"),
+        "option": startup(options="-c nope=1"),
+        "bad option": startup(options="-c work_mem=x"),
+        "too long": struct.pack("!II", 10001, 196608),
+        "too short": struct.pack("!I", 4),
+    }.items():
+        c = Connection(junk)
+        if name in ("too long", "too short"):
+            c.socket.shutdown(socket.SHUT_WR)
+        # When the session is told that it may go on differs.
+        yield f"startup, {name}", [a for a in c.answers() if a != "R 00000000"]
+        c.close()
+    yield from extended()
+    yield from copying()
+
+
+def parse(sql, name=b"", types=()):
+    body = name + b"\0" + sql.encode() + b"\0" + struct.pack("!H", len(types))
+    return message(b"P", body + b"".join(struct.pack("!I", t) for t in types))
+
+
+def bind(portal=b"", statement=b"", formats=(), params=(), results=()):
+    body = portal + b"\0" + statement + b"\0" + struct.pack("!H", len(formats))
+    body += b"".join(struct.pack("!h", f) for f in formats) + struct.pack("!H", len(params))
+    for p in params:
+        body += struct.pack("!i", -1) if p is None else struct.pack("!I", len(p)) + p
+    return message(b"B", body + struct.pack("!H", len(results)) + b"".join(struct.pack("!h", f) for f in results))
+
+
+def describe(kind, name=b""):
+    return message(b"D", kind + name + b"\0")
+
+
+def execute(portal=b"", most=0):
+    return message(b"E", portal + b"\0" + struct.pack("!I", most))
+
+
+SYNC = message(b"S", b"")
+
+
+def extended():
+    one = struct.pack("!i", 1)
+    rows = "select g, 'x' || g from generate_series(1, 5) g"
+    steps = {
+        "rows a few at a time": [parse(rows), bind(), execute(most=2), execute(most=2), execute(most=2), SYNC],
+        "as many rows as there are": [parse(rows), bind(), execute(most=5), execute(most=5), SYNC],
+        "binary": [parse("select 1::int8, 'a'::text, 1.5::float8, true", b""), bind(results=[1]), describe(b"P"), execute(), SYNC],
+        "each its format": [parse("select 1::int4, 2::int4"), bind(results=[1, 0]), describe(b"P"), execute(), SYNC],
+        "show": [parse("show standard_conforming_strings"), bind(), describe(b"P"), execute(), SYNC],
+        "show, described twice": [parse("show geqo", b"g"), describe(b"S", b"g"), bind(b"p", b"g"), describe(b"P", b"p"), execute(b"p"), SYNC],
+        "explain a line at a time": [parse("explain (costs off) select 1 where false"), bind(), execute(most=1), execute(most=1), execute(most=1), SYNC],
+        "explain with a parameter": [parse("explain (costs off) select $1::int"), describe(b"S"), bind(params=[b"1"]), execute(), SYNC],
+        "values of a command that changes rows": [
+            parse("create temp table kept (a int, b text)"), bind(), execute(), parse("insert into kept select g, 'k' from generate_series(1, 4) g returning a"),
+            bind(), execute(most=1), parse("select count(*) from kept"), bind(b"c"), execute(b"c"), SYNC],
+        "changed to the end": [parse("with w as (insert into kept values (9), (10), (11) returning a) select a from w"), bind(), execute(most=2), execute(most=2), SYNC],
+        "count": [parse("select count(*) from kept"), bind(), execute(), SYNC],
+        "fetch of a bound portal": [parse(rows), bind(b"q"), execute(b"q", 1), parse("move 2 q"), bind(), execute(), parse("fetch 5 q"), bind(), describe(b"P"), execute(), SYNC],
+        "fetch backward of one": [parse(rows), bind(b"q"), parse("fetch backward 1 q"), bind(), execute(), SYNC],
+        "fetch in binary": [parse("begin"), bind(), execute(), parse("declare d cursor for select 7"), bind(), execute(), parse("fetch all d"), bind(results=[1]), execute(),
+                            parse("commit"), bind(), execute(), SYNC],
+        "declare with a parameter": [parse("begin"), bind(), execute(), parse("declare e cursor for select $1::int"), bind(params=[b"41"]), execute(), parse("fetch e"), bind(), execute(),
+                                     parse("commit"), bind(), execute(), SYNC],
+        "no such statement": [bind(b"", b"nope"), execute(), SYNC],
+        "no such portal": [execute(b"nope"), SYNC],
+        "describe what is not there": [describe(b"S", b"nope"), SYNC, describe(b"P", b"nope"), SYNC],
+        "skipping to sync": [parse("select 1 / g from generate_series(0, 0) g"), bind(), execute(), parse("select 1"), bind(), execute(), SYNC, parse("select 2"), bind(), execute(), SYNC],
+        "statement twice": [parse("select 1", b"s"), parse("select 2", b"s"), SYNC],
+        "portal twice": [parse("select 1"), bind(b"r"), bind(b"r"), SYNC],
+        "two commands": [parse("select 1; select 2"), SYNC],
+        "nothing": [parse(""), bind(), describe(b"P"), execute(), SYNC],
+        "too few parameters": [parse("select $1::int, $2::int"), bind(params=[b"1"]), SYNC],
+        "formats that do not fit": [parse("select $1::int"), bind(formats=[0, 0], params=[b"1"]), SYNC],
+        "a format that is not": [parse("select $1::int"), bind(formats=[2], params=[b"1"]), SYNC],
+        "result formats that do not fit": [parse("select 1"), bind(results=[0, 0, 0]), describe(b"P"), SYNC],
+        "a binary value too short": [parse("select $1::int"), bind(formats=[1], params=[b"\0\0"]), SYNC],
+        "a binary value too long": [parse("select $1::int"), bind(formats=[1], params=[one + b"\0"]), SYNC],
+        "a text that is no number": [parse("select $1::int"), bind(params=[b"seven"]), SYNC],
+        "a text that is no text": [parse("select $1::text"), bind(params=[b"\xff\xfe"]), SYNC],
+        "no type": [parse("select $1"), describe(b"S"), SYNC],
+        "type given": [parse("select $1", types=[23]), describe(b"S"), bind(params=[b"5"]), describe(b"P"), execute(), SYNC],
+        "no such type": [parse("select $1", types=[999999]), SYNC],
+        "a transaction of its own": [parse("insert into kept values (100)"), bind(), execute(), parse("select 1 / g from generate_series(0, 0) g"), bind(), execute(), SYNC, parse("select count(*) from kept where a = 100"), bind(), execute(), SYNC],
+        "begin in the middle": [parse("insert into kept values (200)"), bind(), execute(), parse("begin"), bind(), execute(), SYNC, parse("rollback"), bind(), execute(), SYNC],
+        "close": [parse("select 1", b"z"), message(b"C", b"Sz\0"), message(b"C", b"Sz\0"), bind(b"", b"z"), SYNC],
+        "flush": [parse("select 1"), message(b"H", b""), bind(), execute(), message(b"H", b""), SYNC],
+    }
+    c = session()
+    for name, messages in steps.items():
+        before = len([m for m in messages if m == SYNC])
+        got = c.say(*messages)
+        for _ in range(before - 1):
+            got += c.answers()
+        yield f"extended, {name}", got
+    c.close()
+    for name, junk in {
+        "password out of turn": message(b"p", b"secret\0"),
+        "trailing bytes in Sync": message(b"S", b"x"),
+        "trailing bytes in Execute": message(b"E", b"\0\0\0\0\0\0"),
+        "no end of text in Parse": message(b"P", b"s"),
+        "types missing in Parse": message(b"P", b"\0select 1\0\0\2\0\0\0\x17"),
+        "a length below nothing in Bind": message(b"B", b"\0\0\0\0\0\1\xff\xff\xff\xf0\0\0"),
+        "what to describe is not known": message(b"D", b"Q\0"),
+        "what to close is not known": message(b"C", b"Q\0"),
+        "two texts in Query": message(b"Q", b"select 1\0select 2\0"),
+        "text that is no text in Query": message(b"Q", b"select '\xff'\0"),
+        "copy done out of turn": message(b"c", b""),
+        "copy fail out of turn": message(b"f", b"why\0"),
+        "function call cut short": message(b"F", b"\0\0"),
+        "a length that is too small": b"Q\0\0\0\3",
+        "a message too long for its kind": b"S\0\2\0\0",
+    }.items():
+        c = session()
+        yield f"extended, {name}", c.say(junk, SYNC)
+        c.close()
+
+
+def copying():
+    """COPY FROM STDIN with what should not come in the middle of it."""
+    start = message(b"Q", b"copy pg_temp.copied from stdin\0")
+    data, done = message(b"d", b"1\n"), message(b"c", b"")
+    for name, messages in {
+        "as usual": [data, data, done],
+        "split anywhere": [message(b"d", b"1"), message(b"d", b"2\n3"), message(b"d", b"\n"), done],
+        "failed": [data, message(b"f", b"changed my mind\0")],
+        "flush and sync in the middle": [message(b"H", b""), data, SYNC, done],
+        "a query in the middle": [data, message(b"Q", b"select 1\0")],
+        "an error": [message(b"d", b"x\n"), data, done],
+        "data after the end mark": [message(b"d", b"1\n\\.\n"), done],
+        "no data": [done],
+    }.items():
+        c = session()
+        c.query("create temp table copied (a int)")
+        c.socket.sendall(start)
+        got = c.say(*messages)
+        yield f"copy, {name}", got + c.query("select count(*) from copied")
+        c.close()
+    c = session()
+    c.query("create temp table copied (a int)")
+    got = c.say(parse("copy pg_temp.copied from stdin"), bind(), execute(), data, done, SYNC)
+    yield "copy, extended", got
+    got = c.say(parse("copy pg_temp.copied from stdin"), bind(), execute(), message(b"d", b"x\n"), done, SYNC)
+    yield "copy, extended with an error", got
+    yield "copy, out", c.query("copy (select 1, null, 'a') to stdout")
+    c.close()
 
 
 if sys.argv[1:] == ["record"]:

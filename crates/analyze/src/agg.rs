@@ -47,6 +47,10 @@ impl Analyzer<'_> {
                 args.push(made);
             }
         }
+        if !call.within_group {
+            // pgJDBC sends its output parameters along, as values of type void.
+            args.retain(|a| !matches!(a, Expr::Param(p) if p.ty == types::oid::VOID));
+        }
         self.resolve_call(call, args, names, at)
     }
 

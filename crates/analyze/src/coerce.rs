@@ -56,6 +56,9 @@ pub(crate) fn is_polymorphic(oid: Oid) -> bool {
     matches!(oid.0, 2277 | 2283 | 2776 | 3500 | 3831 | 4537 | 4538 | 5077 | 5078 | 5079 | 5080)
 }
 
+/// The function of the casts from smallint to integer and to the types like oid.
+const INT4_OF_INT2: Oid = Oid(313);
+
 impl Analyzer<'_> {
     pub fn type_desc(&self, oid: Oid) -> Result<Arc<TypeDesc>> {
         self.catalog().type_(oid)
@@ -388,17 +391,20 @@ impl Analyzer<'_> {
                     let explicit = cx == CastContext::Explicit;
                     args.push(plain_const(oids::BOOL, Datum::Bool(explicit)));
                 }
-                Ok(Expr::Func(FuncExpr {
+                // What int4(int2) gives is only like an oid: held otherwise.
+                let narrow = func == INT4_OF_INT2 && target != oids::INT4;
+                let call = Expr::Func(FuncExpr {
                     func,
-                    ret_type: target,
+                    ret_type: if narrow { oids::INT4 } else { target },
                     ret_set: false,
                     variadic: false,
-                    form,
+                    form: if narrow { CoercionForm::ImplicitCast } else { form },
                     collation,
                     input_collation: Oid::INVALID,
                     args,
                     location: at,
-                }))
+                });
+                Ok(if narrow { relabel(call, target, typmod, form, at) } else { call })
             }
             Path::Array => {
                 let source_elem = element_type(self.catalog(), expr.ty())?;

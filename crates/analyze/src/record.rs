@@ -30,6 +30,7 @@ impl Analyzer<'_> {
                 let number = usize::try_from(v.attno).ok()?;
                 self.entry_fields(rte, number, &stack[..=level])
             }
+            Expr::Func(_) => self.output_params(expr).ok()?,
             Expr::SubLink(s) if s.kind == ir::SubLinkKind::Expr => {
                 self.output_fields(&s.query, 1, stack)
             }

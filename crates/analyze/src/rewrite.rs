@@ -344,9 +344,9 @@ fn refuse_with_rules(query: &Query, rel: &RelationDesc) -> Result<()> {
 fn fill_target(env: &Env, query: &mut Query, rel: &Arc<RelationDesc>) -> Result<()> {
     match query.command {
         CmdType::Insert => {
-            rewrite_values(env, query, rel)?;
             let list = std::mem::take(&mut query.target_list);
             query.target_list = fill_insert(env, rel, list, query.overriding, query)?;
+            rewrite_values(env, query, rel)?;
             if let Some(mut conflict) = query.on_conflict.take() {
                 let set = std::mem::take(&mut conflict.set);
                 conflict.set = fill_update(env, rel, set)?;
@@ -590,22 +590,10 @@ fn rewrite_values(env: &Env, query: &mut Query, rel: &Arc<RelationDesc>) -> Resu
         }
     }
     for (index, attno, number) in columns {
-        let attr = rel.tuple.attrs[number as usize - 1].clone();
-        let keep = attr.generated != 0
-            && all_default(
-                query,
-                &Expr::Var(ir::Var::new(index as u32 + 1, attno, attr.type_oid, -1, Oid::INVALID)),
-            );
         let RteKind::Values { lists, .. } = &mut query.rtable[index].kind else { continue };
         let has = lists.iter().any(|l| is_default(&l[attno as usize - 1]));
-        if !has || keep {
+        if !has {
             continue;
-        }
-        if attr.generated != 0 || attr.identity == b'a' && query.overriding == Overriding::None {
-            let only = lists.iter().all(|l| is_default(&l[attno as usize - 1]));
-            if !only {
-                continue;
-            }
         }
         if rel.kind == RelKind::View && default_of(env, rel, number)?.is_none() {
             continue;
@@ -618,5 +606,20 @@ fn rewrite_values(env: &Env, query: &mut Query, rel: &Arc<RelationDesc>) -> Resu
             }
         }
     }
+    if rel.kind != RelKind::View {
+        null_unused(query);
+    }
     Ok(())
+}
+
+/// A DEFAULT that is left is in a column that nothing takes, since all its rows said so.
+fn null_unused(query: &mut Query) {
+    for rte in &mut query.rtable {
+        let RteKind::Values { lists, .. } = &mut rte.kind else { continue };
+        for slot in lists.iter_mut().flatten() {
+            if let Expr::SetToDefault { ty, typmod, collation, .. } = slot {
+                *slot = Expr::null_const(*ty, *typmod, *collation);
+            }
+        }
+    }
 }

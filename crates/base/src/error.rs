@@ -81,6 +81,8 @@ pub struct Fields {
     pub data_type: Option<String>,
     /// The constraint concerned.
     pub constraint: Option<String>,
+    /// PostgreSQL's name of the routine that reports it, for the few that drivers look at.
+    pub routine: Option<&'static str>,
 }
 
 /// A code that no standard and no client knows.
@@ -112,6 +114,7 @@ impl Error {
             column: None,
             data_type: None,
             constraint: None,
+            routine: None,
         }))
     }
 
@@ -189,6 +192,12 @@ impl Error {
             Some(inner) => format!("{inner}\n{line}"),
             None => line,
         });
+        self
+    }
+
+    /// With the routine that reports it in PostgreSQL.
+    pub fn routine(mut self, name: &'static str) -> Error {
+        self.0.routine = Some(name);
         self
     }
 

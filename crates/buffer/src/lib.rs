@@ -13,6 +13,7 @@
 //!
 //! It must never know what is in a page beyond the header, nor which transactions exist.
 
+pub mod counts;
 mod frame;
 pub mod fsm;
 mod map;
@@ -27,6 +28,7 @@ mod usage;
 mod word;
 mod write;
 
+pub use counts::{Backend, Context, Op};
 pub use frame::{OptPage, PageMut, PageRef, Pin};
 pub use page::{
     OFF_FLAGS, OFF_LOWER, OFF_PAGESIZE_VERSION, OFF_SPECIAL, OFF_UPPER, PAGE_HEADER_SIZE,

@@ -1,5 +1,6 @@
 //! A relation's files as pages: reading, extending, truncating.
 
+use crate::counts::{self, Context, Op};
 use crate::frame::{Attempt, Frame, OptPage, PageMut, PageRef, Pin, Tag, pin_frame};
 use crate::map::{ABSENT, BlockMap};
 use crate::page::{Page, unseal};
@@ -83,6 +84,26 @@ impl RelFiles {
     /// What happens to its pages in a crash.
     pub fn persistence(&self) -> Persistence {
         self.persistence
+    }
+
+    #[inline]
+    fn context(&self, ring: Option<&Ring>) -> Context {
+        match (self.persistence, ring) {
+            (Persistence::Temp, _) => Context::Temp,
+            (_, Some(ring)) => ring.context(),
+            _ => Context::Normal,
+        }
+    }
+
+    #[inline]
+    fn count_hit(&self, ring: Option<&Ring>) {
+        usage::count_hit(self.persistence);
+        counts::hit(self.file, self.context(ring));
+    }
+
+    fn count_read(&self, ring: Option<&Ring>) {
+        usage::count_read(self.persistence);
+        counts::read(self.file, self.context(ring));
     }
 
     pub(crate) fn pool(&self) -> &Arc<PoolInner> {
@@ -176,7 +197,7 @@ impl RelFiles {
     pub fn read(self: &Arc<Self>, fork: Fork, block: BlockNo) -> Result<Pin> {
         if let Some(pin) = self.lookup(fork, block.0) {
             pin.frame().touch();
-            usage::count_hit(self.persistence);
+            self.count_hit(None);
             return Ok(pin);
         }
         self.read_absent(fork, block.0, None, Fill::Read)
@@ -185,7 +206,7 @@ impl RelFiles {
     /// As [`RelFiles::read`], taking room from the ring rather than from the whole pool.
     pub fn read_in_ring(self: &Arc<Self>, fork: Fork, block: BlockNo, ring: &Ring) -> Result<Pin> {
         if let Some(pin) = self.lookup(fork, block.0) {
-            usage::count_hit(self.persistence);
+            self.count_hit(Some(ring));
             return Ok(pin);
         }
         self.read_absent(fork, block.0, Some(ring), Fill::Read)
@@ -206,7 +227,7 @@ impl RelFiles {
                     frame.lock_shared_slow();
                 }
                 frame.touch();
-                usage::count_hit(self.persistence);
+                self.count_hit(None);
                 return Ok(PageRef::adopt(frame));
             }
             match (pinned, latched) {
@@ -254,7 +275,11 @@ impl RelFiles {
             frame.usage.store(1, Ordering::Relaxed);
         }
         let result = read(page);
-        page.still_valid().then_some(result)
+        let valid = page.still_valid();
+        if valid {
+            self.count_hit(None);
+        }
+        valid.then_some(result)
     }
 
     /// True if the page is in memory now.
@@ -276,7 +301,7 @@ impl RelFiles {
             if seen & ABSENT == 0 {
                 match self.lookup(fork, block) {
                     Some(pin) => {
-                        usage::count_hit(self.persistence);
+                        self.count_hit(ring);
                         return Ok(pin);
                     }
                     None => continue,
@@ -286,10 +311,13 @@ impl RelFiles {
             if !self.install(frame, fork, block, seen) {
                 continue;
             }
-            usage::count_read(self.persistence);
+            self.count_read(ring);
             // SAFETY: the loader has the frame latched exclusively.
             let page = unsafe { &mut *frame.page_ptr() };
-            match self.load(fork, block, page, fill) {
+            let began = counts::begin();
+            let loaded = self.load(fork, block, page, fill);
+            counts::end(began, self.context(ring), Op::ReadNanos);
+            match loaded {
                 Ok(()) => return Ok(finish_load(frame).into_pin()),
                 Err(e) => {
                     self.abandon(frame, fork, block);
@@ -378,7 +406,7 @@ impl RelFiles {
         if !self.install(frame, fork, block, seen) {
             return Ok(None);
         }
-        usage::count_read(self.persistence);
+        self.count_read(ring);
         // SAFETY: the loader has the frame latched exclusively.
         let page = unsafe { &mut *frame.page_ptr() };
         page.copy_from_slice(bytes);
@@ -437,7 +465,10 @@ impl RelFiles {
                 self.file
             );
         };
+        let (began, context) = (counts::begin(), self.context(None));
         ff.segments.allocate(&self.pool, first, count)?;
+        counts::end(began, context, Op::ExtendNanos);
+        counts::add(context, Op::Extend, u64::from(count));
         let mut pages = Vec::with_capacity(count as usize);
         for block in first..end {
             match self.zero_page(fork, block) {
@@ -487,7 +518,7 @@ impl RelFiles {
         match self.lookup(fork, block.0) {
             Some(pin) => {
                 pin.frame().touch();
-                usage::count_hit(self.persistence);
+                self.count_hit(None);
                 Ok(pin)
             }
             None => self.read_absent(fork, block.0, None, Fill::ReadOrZero),

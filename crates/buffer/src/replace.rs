@@ -1,6 +1,7 @@
 //! Which page goes when another needs room: a clock sweep, with rings for scans that would
 //! otherwise push everything else out.
 
+use crate::counts::Context;
 use crate::frame::Frame;
 use crate::pool::PoolInner;
 use crate::word;
@@ -29,6 +30,14 @@ pub enum Strategy {
 /// The frames that one scan goes round in.
 pub struct Ring {
     frames: Mutex<RingFrames>,
+    context: Context,
+}
+
+impl Ring {
+    /// What its reads count as.
+    pub(crate) fn context(&self) -> Context {
+        self.context
+    }
 }
 
 struct RingFrames {
@@ -40,14 +49,15 @@ struct RingFrames {
 impl Strategy {
     /// The ring of a scan with this strategy, in a pool of so many frames.
     pub(crate) fn ring(self, frames: usize) -> Option<Ring> {
-        let size = match self {
+        let (size, context) = match self {
             Strategy::Normal => return None,
-            Strategy::BulkRead => 32,
-            Strategy::BulkWrite => 2048,
-            Strategy::Vacuum => 256,
+            Strategy::BulkRead => (32, Context::BulkRead),
+            Strategy::BulkWrite => (2048, Context::BulkWrite),
+            Strategy::Vacuum => (256, Context::Vacuum),
         };
         let size = size.min(frames / 8).max(4);
-        Some(Ring { frames: Mutex::new(RingFrames { slots: Vec::new(), next: 0, size }) })
+        let frames = Mutex::new(RingFrames { slots: Vec::new(), next: 0, size });
+        Some(Ring { frames, context })
     }
 }
 

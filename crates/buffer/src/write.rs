@@ -1,5 +1,6 @@
 //! Writing pages back: by who needs room, by the background writer, by checkpoints.
 
+use crate::counts::{self, Backend, Context, Op};
 use crate::frame::{Attempt, Frame, Pin, pin_frame};
 use crate::page::{Page, page_lsn, seal};
 use crate::pool::{BufferPool, PoolInner};
@@ -132,8 +133,17 @@ impl PoolInner {
             return Ok(false);
         };
         self.stats.backend_writes.fetch_add(1, Ordering::Relaxed);
-        usage::count_written(pin.rel().persistence());
+        let persistence = pin.rel().persistence();
+        usage::count_written(persistence);
+        let context = match persistence {
+            Persistence::Temp => Context::Temp,
+            _ => Context::Normal,
+        };
+        let began = counts::begin();
         self.write_staged(&[pin], &mut batch)?;
+        counts::end(began, context, Op::WriteNanos);
+        counts::add(context, Op::Write, 1);
+        counts::add(context, Op::Evict, 1);
         ONE_PAGE.set(Some(batch));
         Ok(true)
     }
@@ -322,6 +332,15 @@ impl BufferPool {
         self.stats().checkpoint_writes.fetch_add(counts.pages as u64, Ordering::Relaxed);
         let written = os::clock::monotonic_nanos();
         counts.files = self.sync_pending()?;
+        counts::counted_as(Backend::Checkpointer, || {
+            let add = |op, n| counts::add(Context::Normal, op, n);
+            add(Op::Write, counts.pages as u64);
+            add(Op::Sync, counts.files as u64);
+            if counts::begin().is_some() {
+                add(Op::WriteNanos, written - began);
+                add(Op::SyncNanos, os::clock::monotonic_nanos() - written);
+            }
+        });
         counts.write_micros = (written - began) / 1000;
         counts.sync_micros = (os::clock::monotonic_nanos() - written) / 1000;
         Ok(counts)
@@ -401,6 +420,9 @@ impl BufferPool {
             written += self.inner.write_batch(batch, &mut copies)?;
         }
         self.stats().background_writes.fetch_add(written as u64, Ordering::Relaxed);
+        counts::counted_as(Backend::BackgroundWriter, || {
+            counts::add(Context::Normal, Op::Write, written as u64);
+        });
         Ok(written)
     }
 }

@@ -114,7 +114,13 @@ impl PendingChanges {
     /// The transaction is over.
     pub(crate) fn end_transaction(&self, database: Oid, committed: bool) {
         executor::counts::transaction(database, committed);
-        self.transaction.lock().clear();
+        let mut all = self.transaction.lock();
+        if !committed {
+            for (table, [inserted, _, deleted]) in all.iter().filter(|t| t.1[0] + t.1[2] > 0) {
+                executor::counts::rolled_back((database, *table), *inserted, *deleted);
+            }
+        }
+        all.clear();
     }
 
     /// Hands the counts on, if that was not done a moment ago.
@@ -174,6 +180,8 @@ impl Thresholds<'_> {
 
 /// The thread: rounds over all tables that changed.
 pub(crate) fn launcher(database: &Weak<Database>) {
+    // The one thread is launcher and worker; what it reads, it reads as a worker.
+    buffer::counts::set_backend(buffer::Backend::AutovacuumWorker);
     loop {
         let Some(database) = database.upgrade() else { return };
         let naptime = database.defaults().get("autovacuum_naptime").map_or(60, |v| v.as_i64());

@@ -167,6 +167,7 @@ impl PlanCompiler<'_> {
             set_params: init.set_params.clone(),
             depends_on: sub.all_params.clone(),
             element,
+            of_arrays: init.of_arrays,
         });
         Ok(())
     }

@@ -30,6 +30,12 @@ pub struct Counts {
     pub newpage_updated: u64,
     /// When the last scan began, in microseconds since 1970.
     pub last_scan: i64,
+    /// Of the rows inserted, those of transactions that were rolled back.
+    #[serde(default)]
+    pub inserted_in_vain: u64,
+    /// Of the rows deleted, those of transactions that were rolled back.
+    #[serde(default)]
+    pub deleted_in_vain: u64,
 }
 
 impl Counts {
@@ -44,6 +50,8 @@ impl Counts {
         self.hot_updated += o.hot_updated;
         self.newpage_updated += o.newpage_updated;
         self.last_scan = self.last_scan.max(o.last_scan);
+        self.inserted_in_vain += o.inserted_in_vain;
+        self.deleted_in_vain += o.deleted_in_vain;
     }
 }
 
@@ -110,6 +118,22 @@ pub fn changed(key: Key, inserted: u64, updated: u64, deleted: u64) {
         c.inserted += inserted;
         c.updated += updated;
         c.deleted += deleted;
+    });
+}
+
+/// Counts rows among those updated: without a new index entry, and to another page.
+pub fn updated(key: Key, hot: u64, newpage: u64) {
+    with(key, |c| {
+        c.hot_updated += hot;
+        c.newpage_updated += newpage;
+    });
+}
+
+/// What a transaction that was rolled back had changed.
+pub fn rolled_back(key: Key, inserted: u64, deleted: u64) {
+    with(key, |c| {
+        c.inserted_in_vain += inserted;
+        c.deleted_in_vain += deleted;
     });
 }
 

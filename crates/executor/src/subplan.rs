@@ -21,6 +21,7 @@ pub(crate) struct SubPlanProg {
     args: Vec<(u32, Prog)>,
     set_params: Vec<u32>,
     hashed: Option<HashedProg>,
+    of_arrays: bool,
     element: Option<Element>,
 }
 
@@ -48,6 +49,7 @@ pub(crate) struct InitPlan {
     /// Params that it depends on itself.
     pub depends_on: Vec<u32>,
     pub element: Option<Element>,
+    pub of_arrays: bool,
 }
 
 impl SubPlanProg {
@@ -68,6 +70,7 @@ impl SubPlanProg {
         };
         Ok(SubPlanProg {
             kind: s.kind,
+            of_arrays: s.of_arrays,
             plan: s.plan as usize,
             test,
             param_ids: s.param_ids.clone(),
@@ -105,7 +108,7 @@ impl SubPlanProg {
             SubLinkKind::Expr => {
                 Ok(single_row(run, node)?.map_or(Datum::Null, |mut r| r.swap_remove(0)))
             }
-            SubLinkKind::Array => collect_array(run, node, self.element.as_ref()),
+            SubLinkKind::Array => collect_array(run, node, self.element.as_ref(), self.of_arrays),
             SubLinkKind::MultiExpr => {
                 let row = single_row(run, node)?;
                 for (i, param) in self.set_params.iter().enumerate() {
@@ -177,13 +180,19 @@ fn single_row(run: &mut Run, node: &mut dyn Node) -> Result<Option<Vec<Datum>>> 
     Ok(Some(row))
 }
 
-fn collect_array(run: &mut Run, node: &mut dyn Node, element: Option<&Element>) -> Result<Datum> {
+fn collect_array(
+    run: &mut Run,
+    node: &mut dyn Node,
+    element: Option<&Element>,
+    of_arrays: bool,
+) -> Result<Datum> {
     let mut values = Vec::new();
     drain(node, run, |_, batch| {
         values.extend(batch.positions().map(|i| batch.get(0, i)));
         Ok(())
     })?;
     match element {
+        Some(e) if of_arrays => e.stack(&values),
         Some(e) => e.make(&values),
         None => Err(Error::internal("ARRAY subselect without an element type")),
     }
@@ -334,7 +343,7 @@ pub(crate) fn run_init_plan(run: &mut Run, index: usize) -> Result<()> {
                 set(run, init, 0, Datum::Bool(found));
             }
             SubLinkKind::Array => {
-                let array = collect_array(run, node, init.element.as_ref())?;
+                let array = collect_array(run, node, init.element.as_ref(), init.of_arrays)?;
                 set(run, init, 0, array);
             }
             SubLinkKind::Cte => {}

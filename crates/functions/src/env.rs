@@ -34,6 +34,10 @@ pub trait CatalogLookup: TypeLookup {
     fn call_user_function(&self, _fn_oid: Oid, _args: &[Datum]) -> Result<Datum> {
         Err(Error::unsupported("calling a user's function here"))
     }
+    /// A type by its name, with the modifier that is written after it or -1.
+    fn type_and_modifier(&self, name: &str) -> Result<(Oid, i32)> {
+        Ok((self.types().reg_in(types::oid::REGTYPE, name)?, -1))
+    }
     /// The cast function from one type to another, if a cast exists that needs one.
     fn cast_proc(&self, source: Oid, target: Oid) -> Option<Oid> {
         builtin::cast_between(source, target).map(|c| c.castfunc).filter(|f| f.is_valid())

@@ -297,6 +297,8 @@ pub struct SubPlan {
     pub ty: Oid,
     pub typmod: i32,
     pub collation: Oid,
+    /// ARRAY over a column of arrays: the result has one dimension more.
+    pub of_arrays: bool,
     /// Keep the result in a hash table, for `= ANY`.
     pub use_hash_table: bool,
     /// The hash table may say false where null is meant.

@@ -294,6 +294,7 @@ pub fn error_or_notice(out: &mut Vec<u8>, error: &Error) {
         optional(b'c', &f.column);
         optional(b'd', &f.data_type);
         optional(b'n', &f.constraint);
+        optional(b'R', &f.routine.map(str::to_string));
         out.push(0);
     });
 }

@@ -202,6 +202,7 @@ impl Root<'_> {
                         continue;
                     }
                     match self.class_restriction(index, m, &members[pick], true)? {
+                        Some(r) if m.is_const => made.extend(self.between_constants(index, r)?),
                         Some(r) => made.push(r),
                         None => self.ecs[index].broken = true,
                     }
@@ -229,6 +230,27 @@ impl Root<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What an equality of two constants comes to: nothing, or that no row is there.
+    fn between_constants(
+        &self,
+        index: usize,
+        r: Rc<Restriction>,
+    ) -> Result<Option<Rc<Restriction>>> {
+        let value = crate::prep::const_fold::simplify(r.clause.clone(), self.env, false)?;
+        match &value {
+            Expr::Const(c) if c.value == types::Datum::Bool(true) => Ok(None),
+            Expr::Const(_) => {
+                let place = crate::restriction::Placement {
+                    pushed_down: true,
+                    required: Some(self.ecs[index].relids.clone()),
+                    ..Default::default()
+                };
+                self.restriction(Expr::bool_const(false), place).map(Some)
+            }
+            _ => Ok(Some(r)),
+        }
     }
 
     /// Conditions that join `outer` to `inner` and that the classes imply.

@@ -163,6 +163,7 @@ impl Root<'_> {
             let info = CteInfo { subplan, ..info };
             self.init_plans.push(SubPlan {
                 kind: SubLinkKind::Cte,
+                of_arrays: false,
                 test: None,
                 param_ids: Vec::new(),
                 plan: subplan,

@@ -306,6 +306,8 @@ fn blank(s: &SubLink, plan: u32, name: String) -> SubPlan {
         ty: s.ty,
         typmod: s.typmod,
         collation: s.collation,
+        of_arrays: s.kind == SubLinkKind::Array
+            && s.query.target_list.iter().find(|t| !t.junk).is_some_and(|t| t.expr.ty() == s.ty),
         use_hash_table: false,
         unknown_eq_false: false,
         parallel_safe: false,

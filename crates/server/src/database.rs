@@ -176,9 +176,15 @@ impl BackendSession for EngineSession {
     }
 
     fn bind(&mut self, request: BindRequest<'_>, _: &mut dyn Sink) -> Result<()> {
-        let formats: SmallVec<[bool; 8]> = request.parameters.iter().map(|p| p.0 != 0).collect();
+        let known = |code: i16| match code {
+            0 | 1 => Ok(code == 1),
+            _ => Err(err!(INVALID_PARAMETER_VALUE, "unsupported format code: {code}")),
+        };
+        let formats = request.parameters.iter().map(|p| known(p.0));
+        let formats = formats.collect::<Result<SmallVec<[bool; 8]>>>()?;
         let values: SmallVec<[Option<&[u8]>; 8]> = request.parameters.iter().map(|p| p.1).collect();
-        let results: SmallVec<[bool; 8]> = request.result_formats.iter().map(|f| *f != 0).collect();
+        let results = request.result_formats.iter().map(|f| known(*f));
+        let results = results.collect::<Result<SmallVec<[bool; 8]>>>()?;
         self.0.bind(request.portal, request.statement, &formats, &values, &results)
     }
 

@@ -187,6 +187,12 @@ impl Interrupts {
         self.statement_deadline.store(deadline, Ordering::Relaxed);
     }
 
+    /// Before another statement of the same string.
+    pub fn restart_statement(&self, timeout: Option<Duration>) {
+        let deadline = timeout.map_or(0, |t| monotonic_nanos() + t.as_nanos() as u64);
+        self.statement_deadline.store(deadline, Ordering::Relaxed);
+    }
+
     /// After a statement: its deadline no longer counts.
     pub fn end_statement(&self) {
         self.statement_deadline.store(0, Ordering::Relaxed);

@@ -195,6 +195,18 @@ fn mac_bytes(text: &str, len: usize) -> Option<Vec<u8>> {
         return None;
     }
     let mut out = Vec::new();
+    // Six bytes are in six groups, two, three (not with colons) or one.
+    let groups = separators.len() + 1;
+    let known = match (groups, separators.first()) {
+        (1 | 6, _) => true,
+        (2, c) => c != Some(&'.'),
+        (3, c) => c != Some(&':'),
+        _ => false,
+    };
+    let dotted_bytes = groups == 6 && separators[0] == '.';
+    if len == 6 && (!known || dotted_bytes) {
+        return None;
+    }
     for group in text.split([':', '-', '.']) {
         if group.is_empty() {
             return None;

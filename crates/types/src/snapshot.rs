@@ -27,7 +27,7 @@ impl SnapshotValue {
         let name = "pg_snapshot";
         let number = |s: &str| -> Option<u64> {
             let plain = !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
-            s.parse().ok().filter(|_| plain)
+            s.parse().ok().filter(|n| plain && *n <= i64::MAX as u64)
         };
         let read = || -> Option<SnapshotValue> {
             let mut parts = text.splitn(3, ':');

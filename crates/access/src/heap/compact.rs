@@ -120,7 +120,6 @@ fn renew(page: &mut Bytes) -> usize {
 #[cfg(test)]
 mod tests {
     use super::super::page::*;
-    use super::*;
     use base::{PAGE_SIZE, Tid};
 
     fn tuple(off: u16) -> Vec<u8> {

@@ -18,6 +18,7 @@ mod rel;
 mod sample;
 mod scan;
 mod serial_read;
+mod tally;
 mod vacuum;
 mod visibility;
 pub mod vm;
@@ -33,6 +34,7 @@ pub use scan::{
     BitmapPage, HeapScan, ParallelBlocks, RowFilter, ScanOptions, ScanSight, ScanSource,
     SystemColumns,
 };
+pub use tally::take_update_counts;
 pub use vacuum::{VacuumOptions, VacuumReport};
 pub use visibility::{Sight, Viewer};
 

@@ -5,6 +5,7 @@ use super::locks::RowQueue;
 use super::log::{Touched, log_change};
 use super::page::{self, Tuple, TupleMut};
 use super::rel::{AttrSet, HeapRel, PruneClock, start_page, tuple_of};
+use super::tally;
 use super::visibility::{PageFacts, Standing, cmin, standing};
 use super::{record, vm};
 use crate::ExecTxn;
@@ -308,6 +309,7 @@ impl HeapRel {
             Step::Free => {}
         }
         let Some((mut page, elsewhere)) = page else { return Ok(Attempt::Again) };
+        let stays = elsewhere.is_none();
         self.writes(u.x, Some(u.tid))?;
         let Some(old) = page::tuple(&page, u.tid.offset) else { return Ok(Attempt::Again) };
         u.differs = self.differences(old, &u.row, u.unchanged)?;
@@ -338,6 +340,10 @@ impl HeapRel {
                 self.update_across(u, &mut page, &mut target)?
             }
         };
+        match stays {
+            true => tally::updated_in_page(!u.differs.indexed),
+            false => tally::updated_elsewhere(),
+        }
         Ok(Attempt::Stop(outcome, pointers))
     }
 

@@ -76,7 +76,7 @@ impl Session {
             return Ok((query, values));
         }
         let cx = crate::analysis::env(&env);
-        let mut types = Vec::new();
+        let mut types = self.param_types.clone();
         let kind = match params.is_empty() {
             true => analyze::Params::None,
             false => analyze::Params::Infer(&mut types),

@@ -108,7 +108,7 @@ impl Session {
             | Stmt::Merge(_) => {
                 let queries = {
                     let env = self.env()?;
-                    let mut types = Vec::new();
+                    let mut types = self.param_types.clone();
                     analysis::analyze_stmt(&env, inner, &mut types)?
                 };
                 self.explain_queries(queries, params, &options, generic)?

@@ -165,6 +165,7 @@ impl Ddl<'_> {
     pub fn new_file_in(&self, rel: &RelationDesc, named: Oid, tablespace: Oid) -> Result<()> {
         let old = rel.relfile;
         let file = self.storage.new_file(tablespace, rel.persistence)?;
+        self.storage.moved(old, file);
         let mut class = self.class_row(rel.oid)?;
         class
             .set_oid("reltablespace", named)?

@@ -246,6 +246,7 @@ impl Database {
 
 /// One round a second: is a checkpoint due?
 fn checkpointer(database: &Weak<Database>) {
+    buffer::counts::set_backend(buffer::Backend::Checkpointer);
     let mut last = os::clock::monotonic_nanos();
     let mut last_redo = Lsn::INVALID;
     loop {
@@ -276,6 +277,7 @@ fn checkpointer(database: &Weak<Database>) {
 
 /// Writes pages out before sessions have to.
 fn background_writer(database: &Weak<Database>) {
+    buffer::counts::set_backend(buffer::Backend::BackgroundWriter);
     loop {
         let Some(database) = database.upgrade() else { return };
         let defaults = database.defaults();

@@ -56,6 +56,8 @@ pub trait RelStorage {
     fn lock(&self, relation: Oid, mode: LockMode) -> Result<()>;
     /// A number for a new relation's files.
     fn new_file(&self, tablespace: Oid, persistence: Persistence) -> Result<RelFile>;
+    /// A relation has another file from now on.
+    fn moved(&self, _from: RelFile, _to: RelFile) {}
     /// Makes the empty files; they go if the transaction is rolled back.
     fn create(&self, rel: &RelationDesc) -> Result<()>;
     /// Removes files when the transaction commits.

@@ -372,7 +372,7 @@ impl Session {
         }
         let query = Stmt::Select(Box::new(stmt.query.clone()));
         let inner = RawStmt { stmt: query, location: Default::default(), len: 0 };
-        let given: Vec<Oid> = params.iter().map(|_| Oid::INVALID).collect();
+        let given = self.param_types.clone();
         let analysed = self.analyse(Some(&inner), &given)?;
         let query = main_query(&analysed)?.clone();
         check_declared(stmt, &query)?;
@@ -443,9 +443,16 @@ impl Session {
     pub(crate) fn fetch_stmt(&mut self, stmt: &FetchStmt, sink: &mut dyn Sink) -> Result<String> {
         let missing = || err!(INVALID_CURSOR_NAME, "cursor \"{}\" does not exist", stmt.cursor);
         let mut portal = match self.portals.get(&stmt.cursor) {
-            Some(p) if p.is_cursor => self.portals.remove(&stmt.cursor).ok_or_else(missing)?,
+            Some(p) if !stmt.cursor.is_empty() && p.holds_rows() => {
+                self.portals.remove(&stmt.cursor).ok_or_else(missing)?
+            }
             _ => return Err(missing()),
         };
+        if !portal.is_cursor {
+            let result = self.fetch_portal(&mut portal, stmt, sink);
+            self.portals.insert(stmt.cursor.clone(), portal);
+            return result;
+        }
         let result = self.fetch_from(&mut portal, stmt, sink);
         // A cursor whose query failed gives nothing more; what is held stays.
         let failed = result.is_err() && !portal.is_held();

@@ -30,6 +30,10 @@ impl RelStorage for Session {
         }
     }
 
+    fn moved(&self, from: RelFile, to: RelFile) {
+        self.core.database.stats.moved(from, to);
+    }
+
     fn create(&self, rel: &RelationDesc) -> Result<()> {
         let storage = self.core.database.storage();
         let txn = self.core.txn()?;

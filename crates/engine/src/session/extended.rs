@@ -153,9 +153,17 @@ impl Session {
         if !portal.is_empty() && self.portals.contains_key(portal) {
             bail!(DUPLICATE_CURSOR, "cursor \"{portal}\" already exists");
         }
+        let columns = analysed.columns.len();
+        if result_formats.len() > 1 && result_formats.len() != columns && columns > 0 {
+            bail!(
+                PROTOCOL_VIOLATION,
+                "bind message has {} result formats but query has {columns} columns",
+                result_formats.len()
+            );
+        }
         let values = match params.is_empty() {
             true => Vec::new(),
-            false => self.read_params(&analysed.params, formats, params)?,
+            false => self.read_params(portal, &analysed.params, formats, params)?,
         };
         let format = |binary: &bool| match binary {
             true => ResultFormat::Binary,
@@ -169,6 +177,7 @@ impl Session {
 
     fn read_params(
         &self,
+        portal: &str,
         types: &[Oid],
         formats: &[bool],
         params: &[RawParam<'_>],
@@ -177,36 +186,46 @@ impl Session {
         let mut env: Option<super::StatementEnv<'_>> = None;
         let mut values = Vec::with_capacity(params.len());
         for (i, (param, type_oid)) in params.iter().zip(types).enumerate() {
-            let Some(bytes) = param else {
-                values.push(Datum::Null);
-                continue;
-            };
             let binary = match formats.len() {
                 0 => false,
                 1 => formats[0],
                 _ => formats[i],
             };
-            let mut text = None;
-            if !binary {
-                let utf8 = std::str::from_utf8(bytes).map_err(|_| {
-                    err!(CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\"")
-                })?;
-                if let Some(value) = types::io::input_plain(*type_oid, utf8) {
-                    values.push(value?);
-                    continue;
-                }
-                text = Some(utf8);
+            // The most usual values need no session around them.
+            let plain = param.filter(|_| !binary).and_then(|bytes| {
+                types::io::input_plain(*type_oid, types::io::checked_text(bytes).ok()?)
+            });
+            if let Some(Ok(value)) = plain {
+                values.push(value);
+                continue;
             }
             let env = match &env {
                 Some(env) => env,
                 None => env.insert(self.env()?),
             };
-            values.push(match text {
-                None => types::io::receive(*type_oid, bytes, -1, &env.io())?,
-                Some(text) => types::io::input(*type_oid, text, -1, &env.io())?,
-            });
+            match read_param(*type_oid, *param, binary, &env.io()) {
+                Ok(value) => values.push(value),
+                Err(e) => return Err(self.blame_param(e, portal, i, *param, binary)),
+            }
         }
         Ok(values)
+    }
+
+    #[cold]
+    fn blame_param(
+        &self,
+        mut e: Error,
+        portal: &str,
+        i: usize,
+        param: RawParam<'_>,
+        binary: bool,
+    ) -> Error {
+        let text = param.filter(|_| !binary).and_then(|bytes| std::str::from_utf8(bytes).ok());
+        if e.message() == "incorrect binary data format" {
+            let place = format!("incorrect binary data format in bind parameter {}", i + 1);
+            e.fields_mut().message = place;
+        }
+        e.context(self.bind_context(portal, i, text))
     }
 
     /// Describe of a statement: its parameters' types; the sink gets the row description, or
@@ -327,8 +346,7 @@ impl Session {
                 None => sink.portal_suspended()?,
             }
         } else {
-            let tag = self.utility(stmt, &prepared.text, &params, sink)?;
-            sink.command_complete(&tag)?;
+            self.run_utility(name, (stmt, &prepared), &params, max_rows, sink)?;
         }
         if let Some(txn) = self.core.txn_if_any() {
             txn.increment_command()?;
@@ -363,5 +381,18 @@ impl Session {
         self.deliver(sink);
         self.show_state(None, os::clock::now_micros());
         result.map(|()| self.status())
+    }
+}
+
+fn read_param(
+    type_oid: Oid,
+    param: RawParam<'_>,
+    binary: bool,
+    io: &types::io::IoCtx,
+) -> Result<Datum> {
+    match param {
+        None => types::io::null(type_oid, io),
+        Some(bytes) if binary => types::io::receive(type_oid, bytes, -1, io),
+        Some(bytes) => types::io::input(type_oid, types::io::checked_text(bytes)?, -1, io),
     }
 }

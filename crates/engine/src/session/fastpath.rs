@@ -94,7 +94,7 @@ impl Session {
 
     fn run_function(&mut self, body: &[u8], sink: &mut dyn Sink) -> Result<Option<Vec<u8>>> {
         let request = decode(body)
-            .ok_or_else(|| err!(PROTOCOL_VIOLATION, "invalid function call message"))?;
+            .ok_or_else(|| err!(PROTOCOL_VIOLATION, "insufficient data left in message"))?;
         if self.status() == TransactionStatus::Failed {
             bail!(
                 IN_FAILED_SQL_TRANSACTION,

@@ -311,17 +311,33 @@ impl Session {
         if most == 0 || portal.params.is_empty() {
             return None;
         }
-        let name = match portal.name.as_str() {
-            "" => "unnamed portal".to_string(),
-            name => format!("portal \"{name}\""),
-        };
+        let name = portal_words(&portal.name);
         let values = self.parameter_texts(portal)?;
         Some(format!("{name} with parameters: {}", shown(&values, most)))
+    }
+
+    /// The context of an error in reading parameter `i` of a portal that is being bound; `text` is
+    /// what came, unless that was binary.
+    #[cold]
+    pub(super) fn bind_context(&self, portal: &str, i: usize, text: Option<&str>) -> String {
+        let most = self.core.resolved().log.parameters_on_error;
+        let name = portal_words(portal);
+        match text.map(|t| shown(&[Some(t.to_string())], most)) {
+            None => format!("{name} parameter ${}", i + 1),
+            Some(shown) => format!("{name} parameter ${}{}", i + 1, &shown[2..]),
+        }
     }
 
     /// The statement that the last extended message's error is about.
     pub fn take_blamed(&mut self) -> Option<String> {
         self.blamed.take().map(|text| text.to_string())
+    }
+}
+
+fn portal_words(name: &str) -> String {
+    match name {
+        "" => "unnamed portal".to_string(),
+        name => format!("portal \"{name}\""),
     }
 }
 

@@ -43,6 +43,9 @@ impl ViewLookup {
         }
         let name = reg_parts(reg_type, text)?;
         let (schema, last) = crate::ddl::name::split(&name);
+        if matches!(reg_type, oids::REGROLE | oids::REGNAMESPACE) && name.parts.len() > 1 {
+            return Err(err!(INVALID_NAME, "invalid name syntax"));
+        }
         let view = &self.view;
         Ok(match reg_type {
             oids::REGCLASS => view.relation_oid(schema, last)?,
@@ -257,7 +260,11 @@ impl TypeLookup for ViewLookup {
                 "collation \"{text}\" for encoding \"UTF8\" does not exist"
             ));
         }
-        found.ok_or_else(|| base::Error::new(code, format!("{what} \"{text}\" does not exist")))
+        let shown = match reg_type {
+            oids::REGROLE | oids::REGNAMESPACE => reg_parts(reg_type, text)?.parts.join("."),
+            _ => text.to_string(),
+        };
+        found.ok_or_else(|| base::Error::new(code, format!("{what} \"{shown}\" does not exist")))
     }
 
     fn reg_out(&self, reg_type: Oid, oid: Oid) -> Option<String> {
@@ -317,6 +324,11 @@ impl TypeLookup for ViewLookup {
 impl CatalogLookup for ViewLookup {
     fn types(&self) -> &dyn TypeLookup {
         self
+    }
+
+    fn type_and_modifier(&self, name: &str) -> Result<(Oid, i32)> {
+        let found = crate::ddl::type_name::resolve(&self.view, &parser::parse_type_name(name)?)?;
+        Ok((found.oid, found.typmod))
     }
 
     fn type_name(&self, oid: Oid) -> Option<String> {

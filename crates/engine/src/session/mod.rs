@@ -13,6 +13,7 @@ mod ddl_storage;
 mod env;
 mod extended;
 mod fastpath;
+mod kept;
 mod literals;
 mod lock_table;
 mod logging;
@@ -100,6 +101,8 @@ pub struct Session {
     pub(crate) may_park: bool,
     /// It has left, and is to be run again.
     pub(crate) parked: bool,
+    /// Types of the parameters of the command that is being run, if it came with some.
+    pub(crate) param_types: Vec<base::Oid>,
 }
 
 impl Session {
@@ -138,6 +141,7 @@ impl Session {
             blamed: None,
             may_park: false,
             parked: false,
+            param_types: Vec::new(),
         };
         session.enter_database(options)?;
         session.apply_start_settings(options)?;

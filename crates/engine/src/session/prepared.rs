@@ -117,6 +117,8 @@ pub enum PortalState {
     Ready,
     /// A query that can give more rows.
     Running(Box<Execution>),
+    /// All was run; rows are left to be sent.
+    Kept(Box<super::kept::Kept>),
     /// All is done.
     Done,
 }
@@ -172,6 +174,12 @@ impl Portal {
             level: 0,
             cursor: None,
         }
+    }
+
+    /// True if FETCH and MOVE can be used on it: it is a cursor, or runs a query.
+    pub fn holds_rows(&self) -> bool {
+        let stmt = self.prepared.stmt.as_ref();
+        self.is_cursor || stmt.is_some_and(|s| super::simple::is_query(&s.stmt))
     }
 
     /// True if it outlives its transaction and has its rows by itself.

@@ -1,6 +1,7 @@
 //! Statements that are planned: analysed, planned, run, their rows handed to the sink.
 
 use super::env::StatementEnv;
+use super::kept::Collect;
 use super::planning::RunParts;
 use super::prepared::{Analysed, CachedPlan, Portal, PortalState, Prepared};
 use super::products::is_plain;
@@ -10,11 +11,11 @@ use crate::analysis;
 use crate::rows::RowWriter;
 use crate::settings::PlanCacheMode;
 use crate::sink::{ResultColumn, ResultFormat, Sink};
-use base::{Error, Oid, Result, bail};
+use base::{Error, Oid, Result, err};
 use executor::{CompiledStmt, Execution, PointQuery};
 use functions::FnEnv;
 use ir::{CmdType, Expr, Plan, PlanNode, PlannedStmt, Query, RteKind, TargetEntry};
-use parser::ast::RawStmt;
+use parser::ast::{RawStmt, Stmt};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -50,9 +51,16 @@ impl Session {
         };
         if !is_query(&stmt.stmt) {
             let columns = utility::result_columns(self, &stmt.stmt)?;
+            let params = match query_within(&stmt.stmt) {
+                Some(stmt) => {
+                    let inner = RawStmt { stmt, location: Default::default(), len: 0 };
+                    self.analyse(Some(&inner), given)?.params
+                }
+                None => given.to_vec(),
+            };
             let generation = self.core.source.generation();
             return Ok(Analysed {
-                params: given.to_vec(),
+                params,
                 columns,
                 queries: Vec::new(),
                 generation,
@@ -148,7 +156,9 @@ impl Session {
         if fresh.columns.len() != analysed.columns.len()
             || fresh.columns.iter().zip(&analysed.columns).any(|(a, b)| a.type_oid != b.type_oid)
         {
-            bail!(FEATURE_NOT_SUPPORTED, "cached plan must not change result type");
+            // Drivers prepare again when they see this routine's name.
+            return Err(err!(FEATURE_NOT_SUPPORTED, "cached plan must not change result type")
+                .routine("RevalidateCachedQuery"));
         }
         let fresh = Arc::new(fresh);
         *prepared.analysed.lock() = fresh.clone();
@@ -383,7 +393,15 @@ impl Session {
                 run.may_park();
             }
             portal.state = PortalState::Running(Box::new(run));
+            if max > 0 && plan.compiled.plan().writes() {
+                drop(env);
+                self.run_whole(portal, sink)?;
+                return self.run_kept(portal, max, sink).map(|tag| tag.map(Cow::from));
+            }
             made = Some(env);
+        }
+        if let PortalState::Kept(_) = portal.state {
+            return self.run_kept(portal, max, sink).map(|tag| tag.map(Cow::from));
         }
         let analysed = portal.prepared.analysed.lock().clone();
         let writer = RowWriter::new(&analysed.columns, &portal.formats);
@@ -414,6 +432,22 @@ impl Session {
         portal.state = PortalState::Done;
         self.after_query()?;
         Ok(Some(tag))
+    }
+
+    /// Runs a portal to its end and keeps its rows.
+    fn run_whole(&mut self, portal: &mut Portal, sink: &mut dyn Sink) -> Result<()> {
+        let analysed = portal.prepared.analysed.lock().clone();
+        let PortalState::Running(mut run) = std::mem::replace(&mut portal.state, PortalState::Done)
+        else {
+            return Ok(());
+        };
+        let writer = RowWriter::new(&analysed.columns, &portal.formats);
+        let mut collect = Collect::new(&analysed.columns, sink);
+        let count = self.pull(&self.env()?, &mut run, 0, &writer, &mut collect)?.0;
+        self.count_changes(&run);
+        let kept = collect.finish(tag_of(&run, count).into_owned());
+        portal.state = PortalState::Kept(Box::new(kept));
+        self.after_query()
     }
 
     /// Runs a query that finds one row by its key, or none.
@@ -514,6 +548,11 @@ impl Session {
                 _ => [0, rows, 0],
             };
             self.core.changes.note(self.core.state.oid, *relid, by_kind);
+            if plan.command == CmdType::Update {
+                let (hot, newpage) = access::heap::take_update_counts();
+                let key = (self.core.state.oid, *relid);
+                executor::counts::updated(key, hot.min(rows), newpage.min(rows));
+            }
         }
     }
 
@@ -589,6 +628,18 @@ pub(super) fn project(batch: &Batch, keep: &[usize]) -> Batch {
         columns: keep.iter().map(|i| batch.columns[*i].clone()).collect(),
         sel: batch.sel.clone(),
     }
+}
+
+/// The query in a command, whose parameters are the command's.
+fn query_within(stmt: &Stmt) -> Option<Stmt> {
+    let query = match stmt {
+        Stmt::Explain(e) if is_query(&e.query) => e.query.clone(),
+        Stmt::Explain(e) => return query_within(&e.query),
+        Stmt::CreateTableAs(c) => c.query.clone(),
+        Stmt::DeclareCursor(d) => Stmt::Select(Box::new(d.query.clone())),
+        _ => return None,
+    };
+    is_query(&query).then_some(query)
 }
 
 /// The command tag: rows given, or rows changed.

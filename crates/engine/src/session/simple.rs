@@ -140,6 +140,12 @@ impl Session {
             if several {
                 self.begin_implicit();
             }
+            if i > 0 {
+                // Each statement of a string has its own time, and what SET said counts.
+                let settings = self.core.resolved();
+                self.interrupts().restart_statement(settings.statement_timeout);
+                self.interrupts().set_lock_timeout_ms(settings.lock_timeout_ms);
+            }
             self.run_statement(stmt, text, sink)?;
             if i == last {
                 self.end_implicit()?;

@@ -121,6 +121,10 @@ impl Resolved {
             idle_in_transaction_timeout_ms: s.i64("idle_in_transaction_session_timeout").max(0)
                 as u64,
         };
+        if s.bool("track_io_timing") {
+            // Timed for everybody as soon as anybody wants it.
+            buffer::counts::set_timed();
+        }
         if new.idle_session_timeout_ms > 0
             || new.idle_in_transaction_timeout_ms > 0
             || new.transaction_timeout.is_some()

@@ -3,6 +3,8 @@
 use super::{Relation, Upkeep};
 use crate::StatementEnv;
 use base::{Oid, Result, err};
+use buffer::counts::{CONTEXTS, OPS};
+use buffer::{Backend, Context, Op};
 use functions::CallInfo;
 use types::Datum;
 use types::record::{Record, RecordColumn};
@@ -74,7 +76,12 @@ fn reset(
     let stats = &env.core.database.stats;
     match what {
         "reset" => stats.reset_database(env.core.state.oid),
-        "reset_single_table_counters" => stats.reset_relation(env.core.state.oid, oid),
+        "reset_single_table_counters" => {
+            if let Ok(rel) = env.view.relation(oid) {
+                stats.reset_file(rel.relfile);
+            }
+            stats.reset_relation(env.core.state.oid, oid);
+        }
         "reset_shared" => match target {
             None => PARTS.iter().for_each(|p| stats.reset_part(p)),
             Some(part) if PARTS.contains(&part) => stats.reset_part(part),
@@ -130,6 +137,12 @@ fn relation(env: &StatementEnv<'_>, what: &str, oid: Oid) -> Option<Datum> {
         "last_autoanalyze_time",
         "relation_stats_reset_time",
     ];
+    if matches!(what, "blocks_fetched" | "blocks_hit") {
+        let found = env.view.relation(oid).ok();
+        let blocks = found.map(|r| env.core.database.stats.file_blocks(r.relfile));
+        let (hits, reads) = blocks.unwrap_or_default();
+        return Some(count(if what == "blocks_hit" { hits } else { hits.wrapping_add(reads) }));
+    }
     if !KNOWN.contains(&what) {
         return None;
     }
@@ -176,6 +189,10 @@ fn database(env: &StatementEnv<'_>, what: &str, oid: Oid) -> Option<Datum> {
     let activity = env.core.database.activity();
     if what == "numbackends" {
         return Some(Datum::I32(activity.count_in(oid) as i32));
+    }
+    if matches!(what, "blocks_fetched" | "blocks_hit") {
+        let (hits, reads) = env.core.database.stats.database_blocks(oid);
+        return Some(count(if what == "blocks_hit" { hits } else { hits.wrapping_add(reads) }));
     }
     let d = env.core.database.stats.database(oid);
     Some(match what {
@@ -288,39 +305,72 @@ fn archiver(env: &StatementEnv<'_>) -> Vec<Datum> {
     vec![count(0), none(), none(), count(0), none(), none(), reset_time(env, "archiver")]
 }
 
-/// `pg_stat_io`: who can do what is known; writes are counted.
+/// What a line of `pg_stat_io` counts, of what the page cache counts.
+fn io_cells(all: &[u64], backend: &str, object: &str, context: &str) -> [u64; OPS] {
+    let backend = match backend {
+        "client backend" => Backend::Client,
+        "autovacuum launcher" => Backend::AutovacuumLauncher,
+        "autovacuum worker" => Backend::AutovacuumWorker,
+        "background worker" => Backend::BackgroundWorker,
+        "background writer" => Backend::BackgroundWriter,
+        "checkpointer" => Backend::Checkpointer,
+        "startup" => Backend::Startup,
+        _ => return [0; OPS],
+    };
+    let context = match (object, context) {
+        ("temp relation", _) => Context::Temp,
+        ("relation", "normal") => Context::Normal,
+        ("relation", "bulkread") => Context::BulkRead,
+        ("relation", "bulkwrite") => Context::BulkWrite,
+        ("relation", "vacuum") => Context::Vacuum,
+        _ => return [0; OPS],
+    };
+    let at = (backend as usize * CONTEXTS + context as usize) * OPS;
+    let found = all.get(at..at + OPS).and_then(|cells| cells.try_into().ok());
+    found.unwrap_or([0; OPS])
+}
+
+/// `pg_stat_io`: who can do what is known; what was done is counted by the page cache.
 fn io(env: &StatementEnv<'_>) -> Rows {
-    use std::sync::atomic::Ordering::Relaxed;
-    let pool = env.core.database.storage().pool.stats();
+    let all = env.core.database.stats.operations();
+    let wal = env.core.database.wal().stats();
     let reset = reset_time(env, "io");
     let line = |line: &str| {
         let f: Vec<&str> = line.split('\t').collect();
         let can = |c: char| f[3].contains(c);
-        let written = match (f[0], f[1], f[2]) {
-            ("client backend", "relation", "normal") => pool.backend_writes.load(Relaxed),
-            ("background writer", "relation", "normal") => pool.background_writes.load(Relaxed),
-            ("checkpointer", "relation", "normal") => pool.checkpoint_writes.load(Relaxed),
-            _ => 0,
-        };
-        let group = |c: char, n: u64, bytes: bool| {
+        let mut cells = io_cells(&all, f[0], f[1], f[2]);
+        // Whose turn it is to flush the log is not told apart: all of it is the sessions'.
+        if (f[0], f[1], f[2]) == ("client backend", "wal", "normal") {
+            cells[Op::Write as usize] = wal.writes;
+            cells[Op::Sync as usize] = wal.syncs;
+        }
+        let group = |c: char, op: Op, nanos: Option<Op>, bytes: bool| {
             let mut out = vec![Datum::Null; 2 + usize::from(bytes)];
             if can(c) {
+                let n = cells[op as usize];
                 out[0] = count(n);
                 if bytes {
                     out[1] = numeric(n * base::PAGE_SIZE as u64);
                 }
-                *out.last_mut().unwrap_or(&mut Datum::Null) = Datum::F64(0.0);
+                let took = nanos.map_or(0, |op| cells[op as usize]);
+                *out.last_mut().unwrap_or(&mut Datum::Null) = Datum::F64(took as f64 / 1e6);
             }
             out
         };
-        let single = |c: char| if can(c) { count(0) } else { Datum::Null };
+        let single = |c: char, op: Op| match can(c) {
+            true => count(cells[op as usize]),
+            false => Datum::Null,
+        };
         let mut row: Vec<Datum> = f[..3].iter().map(|t| Datum::text(t)).collect();
-        row.extend(group('r', 0, true));
-        row.extend(group('w', written, true));
-        row.extend(group('b', 0, false));
-        row.extend(group('e', 0, true));
-        row.extend(['h', 'v', 'u'].map(single));
-        row.extend(group('s', 0, false));
+        row.extend(group('r', Op::Read, Some(Op::ReadNanos), true));
+        row.extend(group('w', Op::Write, Some(Op::WriteNanos), true));
+        row.extend(match can('b') {
+            true => [count(0), Datum::F64(0.0)],
+            false => [Datum::Null, Datum::Null],
+        });
+        row.extend(group('e', Op::Extend, Some(Op::ExtendNanos), true));
+        row.extend([single('h', Op::Hit), single('v', Op::Evict), single('u', Op::Reuse)]);
+        row.extend(group('s', Op::Sync, Some(Op::SyncNanos), false));
         row.push(reset.clone());
         row
     };

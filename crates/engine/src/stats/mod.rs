@@ -10,7 +10,7 @@ mod server;
 pub(crate) use functions::{call, rows};
 pub(crate) use server::{Checkpointer, CheckpointerStats};
 
-use base::{Oid, Result};
+use base::{Oid, RelFile, Result};
 use executor::counts::{Counts, Key};
 use os::Disk;
 use os::sync::Mutex;
@@ -63,6 +63,24 @@ struct All {
     checkpointer: Checkpointer,
     /// When the counters of other parts were reset.
     resets: HashMap<String, i64>,
+    /// What the counters of `buffer::counts` are to be added to, for what is shown: what was
+    /// counted before the start, less what was counted before a reset. By file, and by database.
+    #[serde(default)]
+    files: HashMap<u64, (u64, u64)>,
+    #[serde(default)]
+    pages: HashMap<u32, (u64, u64)>,
+    /// The same for [`buffer::counts::operations`].
+    #[serde(default)]
+    io: Vec<u64>,
+}
+
+/// Sums of hits and reads; what was reset may make the first less than nothing.
+fn plus(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
+    (a.0.wrapping_add(b.0), a.1.wrapping_add(b.1))
+}
+
+fn minus(a: (u64, u64)) -> (u64, u64) {
+    (a.0.wrapping_neg(), a.1.wrapping_neg())
 }
 
 /// What was done to a table.
@@ -84,6 +102,10 @@ pub(crate) struct Stats {
 
 fn number(key: Key) -> u64 {
     u64::from(key.0.0) << 32 | u64::from(key.1.0)
+}
+
+fn file_number(file: RelFile) -> u64 {
+    u64::from(file.database.0) << 32 | u64::from(file.number)
 }
 
 fn now() -> i64 {
@@ -108,8 +130,9 @@ impl Stats {
             if c.scans > 0 {
                 r.counts.last_scan = now();
             }
-            r.live += c.inserted as i64 - c.deleted as i64;
-            r.dead += (c.updated + c.deleted) as i64;
+            let in_vain = c.inserted_in_vain as i64 - c.deleted_in_vain as i64;
+            r.live += c.inserted as i64 - c.deleted as i64 - in_vain;
+            r.dead += (c.updated + c.deleted) as i64 + in_vain;
             r.mod_since_analyze += c.inserted + c.updated + c.deleted;
             r.ins_since_vacuum += c.inserted;
         });
@@ -122,6 +145,51 @@ impl Stats {
         let found = all.relations.get(&number((database, relation)));
         let shared = || all.relations.get(&number((Oid::INVALID, relation)));
         found.or_else(shared).cloned().unwrap_or_default()
+    }
+
+    /// How many pages of a file were found in memory, and read.
+    pub fn file_blocks(&self, file: RelFile) -> (u64, u64) {
+        let before = self.all.lock().files.get(&file_number(file)).copied();
+        plus(buffer::counts::relation(file), before.unwrap_or_default())
+    }
+
+    /// A relation has another file: it goes on counting where the other one is.
+    pub fn moved(&self, from: RelFile, to: RelFile) {
+        let counted = self.file_blocks(from);
+        self.all.lock().files.insert(file_number(to), counted);
+    }
+
+    /// How many pages of a database's relations were found in memory, and read.
+    pub fn database_blocks(&self, database: Oid) -> (u64, u64) {
+        let before = self.all.lock().pages.get(&database.0).copied().unwrap_or_default();
+        let all = buffer::counts::relations();
+        let own = all.into_iter().filter(|(file, _)| file.0 == database.0);
+        own.fold(before, |sum, (_, counted)| plus(sum, counted))
+    }
+
+    /// What was done by whom: as [`buffer::counts::operations`].
+    pub fn operations(&self) -> Vec<u64> {
+        let before = self.all.lock().io.clone();
+        let before = before.into_iter().chain(std::iter::repeat(0));
+        buffer::counts::operations().iter().zip(before).map(|(n, b)| n.wrapping_add(b)).collect()
+    }
+
+    /// Forgets the pages used of a relation, whose file this is.
+    pub fn reset_file(&self, file: RelFile) {
+        let counted = buffer::counts::relation(file);
+        self.all.lock().files.insert(file_number(file), minus(counted));
+    }
+
+    fn reset_pages(all: &mut All, database: Oid) {
+        all.files.retain(|key, _| key >> 32 != u64::from(database.0));
+        let mut sum = (0, 0);
+        for ((in_database, file), counted) in buffer::counts::relations() {
+            if in_database == database.0 {
+                sum = plus(sum, counted);
+                all.files.insert(u64::from(in_database) << 32 | u64::from(file), minus(counted));
+            }
+        }
+        all.pages.insert(database.0, minus(sum));
     }
 
     /// A database's counters now.
@@ -170,6 +238,7 @@ impl Stats {
         self.fold();
         let mut all = self.all.lock();
         all.relations.retain(|key, _| key >> 32 != u64::from(database.0));
+        Self::reset_pages(&mut all, database);
         all.databases.insert(database.0, DatabaseCounts { reset: now(), ..Default::default() });
     }
 
@@ -193,7 +262,12 @@ impl Stats {
 
     /// Notes that a part's counters were reset.
     pub fn reset_part(&self, part: &str) {
-        self.all.lock().resets.insert(part.to_string(), now());
+        let mut all = self.all.lock();
+        all.resets.insert(part.to_string(), now());
+        if part == "io" {
+            all.io = buffer::counts::operations().into_iter().map(u64::wrapping_neg).collect();
+        }
+        drop(all);
         if part == "checkpointer" {
             self.checkpointer.set(Checkpointer { reset: now(), ..Default::default() });
         }
@@ -226,6 +300,13 @@ impl Stats {
         self.fold();
         let mut all = self.all.lock().clone();
         all.checkpointer = self.checkpointer.get();
+        all.io = self.operations();
+        for ((database, file), counted) in buffer::counts::relations() {
+            let add = |sum: &mut (u64, u64)| *sum = plus(*sum, counted);
+            let key = u64::from(database) << 32 | u64::from(file);
+            add(all.files.entry(key).or_default());
+            add(all.pages.entry(database).or_default());
+        }
         let Ok(bytes) = serde_json::to_vec(&all) else { return Ok(()) };
         disk.create_dir_all(&dir.join("pg_stat"))?;
         Ok(disk.write_atomic(&dir.join("pg_stat/pgstat.stat"), &bytes)?)

@@ -66,6 +66,34 @@ impl Element {
         self.elem.phys()
     }
 
+    /// An array of arrays of one shape: one dimension more.
+    pub fn stack(&self, arrays: &[Datum]) -> Result<Datum> {
+        let mut shape: Option<(Vec<i32>, Vec<i32>)> = None;
+        let mut values = Vec::new();
+        for array in arrays {
+            if array.is_null() {
+                bail!(NULL_VALUE_NOT_ALLOWED, "cannot accumulate null arrays");
+            }
+            let parts = ArrayRef::parse(array.as_bytes())?;
+            if parts.dims.is_empty() {
+                bail!(ARRAY_SUBSCRIPT_ERROR, "cannot accumulate empty arrays");
+            }
+            match &shape {
+                None => shape = Some((parts.dims.clone(), parts.lbounds.clone())),
+                Some((dims, _)) if *dims != parts.dims => bail!(
+                    ARRAY_SUBSCRIPT_ERROR,
+                    "cannot accumulate arrays of different dimensionality"
+                ),
+                Some(_) => {}
+            }
+            values.extend(parts.values(&self.elem)?);
+        }
+        let Some((dims, lbounds)) = shape else { return self.make(&[]) };
+        let dims = [&[arrays.len() as i32][..], &dims].concat();
+        let lbounds = [&[1][..], &lbounds].concat();
+        make_array(&self.elem, &values, &dims, &lbounds).map(Datum::bytes)
+    }
+
     /// The elements of an array, in storage order.
     pub fn elements(&self, array: &Datum) -> Result<Vec<Datum>> {
         ArrayRef::parse(array.as_bytes())?.values(&self.elem)

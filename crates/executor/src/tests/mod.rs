@@ -145,6 +145,7 @@ pub fn tiny() -> ExecSettings {
     let dir = std::path::PathBuf::from("tmp");
     disk.create_dir_all(&dir).unwrap();
     ExecSettings {
+        leader_participates: true,
         work_mem: 64 << 10,
         hash_mem_multiplier: 1.0,
         temp: Some(TempSpace::new(disk, dir, 1)),

@@ -107,7 +107,11 @@ impl Part {
 
     fn float(self) -> Datum {
         Datum::F64(match self {
-            Part::Number(Scaled(n, scale)) => n as f64 / 10f64.powi(scale as i32),
+            Part::Number(Scaled(n, scale)) => {
+                // In two parts, so that a whole number stays one.
+                let unit = types::numeric::small::pow10(scale.min(30));
+                (n / unit) as f64 + (n % unit) as f64 / unit as f64
+            }
             Part::Infinity(true) => f64::NEG_INFINITY,
             Part::Infinity(false) => f64::INFINITY,
             Part::Null => return Datum::Null,

@@ -79,6 +79,14 @@ pub fn quote_literal(text: &str) -> String {
     format!("'{quoted}'")
 }
 
+/// A value as a cast to text gives it: truth in words.
+fn cast_to_text(cx: &FnCtx, ty: Oid, value: &Datum) -> Result<String> {
+    match value {
+        Datum::Bool(b) => Ok(b.to_string()),
+        other => super::json_build::text_of(cx, ty, other),
+    }
+}
+
 fn type_of(cx: &FnCtx, i: usize) -> Oid {
     cx.call.arg_type(i)
 }
@@ -181,6 +189,10 @@ const TYPES: &[FnDef] = &[
     }),
     row!(cx; to_regclass(name: &str) { reg(cx, oid::REGCLASS, name) }),
     row!(cx; to_regtype(name: &str) { reg(cx, oid::REGTYPE, name) }),
+    row!(cx; to_regtypemod(name: &str) {
+        let found = cx.env.catalog().type_and_modifier(name);
+        found.map_or(Datum::Null, |(_, modifier)| Datum::I32(modifier))
+    }),
     row!(cx; to_regproc(name: &str) { reg(cx, oid::REGPROC, name) }),
     row!(cx; to_regprocedure(name: &str) { reg(cx, oid::REGPROCEDURE, name) }),
     row!(cx; to_regoper(name: &str) { reg(cx, oid::REGOPER, name) }),
@@ -217,8 +229,8 @@ fn reg(cx: &FnCtx, reg_type: Oid, name: &str) -> Datum {
 
 /// What is wrong with a text as input of a type, if anything.
 fn input_error(cx: &FnCtx, args: &[Datum]) -> Result<Option<Error>> {
-    let type_oid = cx.env.catalog().types().reg_in(oid::REGTYPE, args[1].as_str())?;
-    Ok(types::io::input(type_oid, args[0].as_str(), -1, &cx.env.io()).err())
+    let (type_oid, typmod) = cx.env.catalog().type_and_modifier(args[1].as_str())?;
+    Ok(types::io::input(type_oid, args[0].as_str(), typmod, &cx.env.io()).err())
 }
 
 fn column_size(cx: &FnCtx, type_oid: Oid, value: &Datum) -> i32 {
@@ -245,11 +257,11 @@ const QUOTING: &[FnDef] = &[
         parse_ident(args[0].as_str(), strict)
     }),
     row!(cx; "2003"(a: &Datum, b: &Datum) {
-        let tail = super::json_build::text_of(cx, type_of(cx, 1), b)?;
+        let tail = cast_to_text(cx, type_of(cx, 1), b)?;
         format!("{}{tail}", a.as_str())
     }),
     row!(cx; "2004"(a: &Datum, b: &Datum) {
-        let head = super::json_build::text_of(cx, type_of(cx, 0), a)?;
+        let head = cast_to_text(cx, type_of(cx, 0), a)?;
         format!("{head}{}", b.as_str())
     }),
     raw!(text_concat(cx, args) {
@@ -366,6 +378,8 @@ fn width_position(chars: &mut FormatChars, next: &mut i64) -> Result<i64> {
     match format_number(chars)? {
         Some(n) if chars.peek() == Some(&'$') => {
             chars.next();
+            // What is not named comes after it.
+            *next = n;
             Ok(n)
         }
         Some(_) => {

@@ -80,10 +80,9 @@ pub(crate) fn parse(text: &str) -> Vec<Token<'_>> {
         let mut found = Vec::new();
         // The sign of a number after words with hyphens is another hyphen.
         let compound = blank == at && out.last().is_some_and(|t| is_part(t.kind));
-        let used = match compound && matches!(c, '-' | '+') {
-            true => 0,
-            false => token(&text[at..], &mut found),
-        };
+        // Within a blank `~` and `.` are nothing but blank.
+        let plain = blank < at && matches!(c, '~' | '.') || compound && matches!(c, '-' | '+');
+        let used = if plain { 0 } else { token(&text[at..], &mut found) };
         if used > 0 {
             if blank < at {
                 out.push(Token { text: &text[blank..at], kind: Kind::Blank });

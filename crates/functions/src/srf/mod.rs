@@ -93,6 +93,16 @@ fn spread(cx: &FnCtx, columns: &[(String, Oid, i32)], record: &[u8]) -> Result<V
     Ok(record.columns.into_iter().map(|c| c.value).collect())
 }
 
+/// The type of an output of type `anyelement`: that of the elements of the array given.
+fn concrete(cx: &FnCtx, output: Oid) -> Oid {
+    if output != types::oid::ANYELEMENT {
+        return output;
+    }
+    let array = cx.call.arg_types.first().copied().unwrap_or_default();
+    let info = cx.env.catalog().types().type_info(array);
+    info.map_or(output, |i| if i.elem.is_valid() { i.elem } else { output })
+}
+
 /// A row of several columns as one value, where a select list wants it.
 fn as_record(cx: &FnCtx, row: Vec<Datum>) -> Datum {
     let named = cx.env.catalog().types().row_desc(cx.call.ret_type, -1);
@@ -101,7 +111,8 @@ fn as_record(cx: &FnCtx, row: Vec<Datum>) -> Datum {
         (Some(desc), _) => desc.attrs.iter().map(|a| a.type_oid).collect(),
         (None, Some(p)) => {
             let modes = p.proallargtypes.iter().zip(&p.proargmodes);
-            modes.filter(|(_, m)| matches!(m, b'o' | b'b' | b't')).map(|(t, _)| *t).collect()
+            let outs = modes.filter(|(_, m)| matches!(m, b'o' | b'b' | b't'));
+            outs.map(|(t, _)| concrete(cx, *t)).collect()
         }
         (None, None) => Vec::new(),
     };

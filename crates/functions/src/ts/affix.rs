@@ -209,3 +209,47 @@ impl Affixes {
         found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ISPELL: &str = "compoundwords controlled z\n\nprefixes\n\nflag *r:\n    . > RE\n\n\
+                          suffixes\n\nflag *g:\n    [^E] > ING\nflag *s:\n    [^SXZHY] > S\n\
+                          flag *y:\n    [^AEIOU]Y > -Y,IES\n";
+
+    fn words(a: &Affixes, word: &str) -> Vec<(u16, String)> {
+        a.normalize(word).into_iter().map(|n| (n.variant, n.word)).collect()
+    }
+
+    fn owned(list: &[(u16, &str)]) -> Vec<(u16, String)> {
+        list.iter().map(|(v, w)| (*v, w.to_string())).collect()
+    }
+
+    #[test]
+    fn ispell_rules_take_affixes_off() {
+        let a = Affixes::load("paint/rgs\nsky/y\nrain/zs\ncoat/z\n", ISPELL).unwrap();
+        assert_eq!(words(&a, "repainting"), owned(&[(1, "paint")]));
+        assert_eq!(words(&a, "skies"), owned(&[(1, "sky")]));
+        assert_eq!(words(&a, "reskies"), owned(&[]));
+        assert_eq!(words(&a, "raincoat"), owned(&[(1, "rain"), (1, "coat")]));
+    }
+
+    #[test]
+    fn hunspell_flags_may_be_numbers() {
+        let rules = "FLAG num\nSFX 301 Y 1\nSFX 301 0 ing [^e]\n";
+        let a = Affixes::load("walk/301\nsee/301\n", rules).unwrap();
+        assert_eq!(words(&a, "walking"), owned(&[(1, "walk")]));
+        assert_eq!(words(&a, "seeing"), owned(&[]));
+        assert!(Affixes::load("walk/x\n", rules).is_err());
+        assert!(Affixes::load("walk/70000\n", rules).is_err());
+    }
+
+    #[test]
+    fn broken_files_are_no_panic() {
+        for text in ["", "SFX", "PFX é 0 0", "SFX a Y 1\nSFX a 0 x [", "flag *", "flag:\n>", "AF"]
+        {
+            let _ = Affixes::load("é/é\n/\n//\n", text);
+        }
+    }
+}

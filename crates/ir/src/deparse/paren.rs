@@ -42,7 +42,9 @@ impl Printer<'_> {
                 _ => delimits(parent),
             },
             Expr::Xml(x) => match x.op {
-                crate::xml::XmlOp::IsDocument => is_below_tests(parent),
+                crate::xml::XmlOp::IsDocument => {
+                    is_below_tests(parent) || matches!(parent, Expr::Bool { op: BoolOp::Not, .. })
+                }
                 _ => true,
             },
             Expr::Json(j) => match j.op {

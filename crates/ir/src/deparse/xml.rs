@@ -97,10 +97,8 @@ impl<'a> Printer<'a> {
                 self.put(&format!(" AS {ty} {indent})"));
             }
             XmlOp::IsDocument => {
-                self.open();
                 self.operand(&x.args[0], true, expr);
                 self.put(" IS DOCUMENT");
-                self.close();
             }
             XmlOp::Table(table) => self.xml_table(x, table),
         }

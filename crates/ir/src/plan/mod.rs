@@ -46,6 +46,11 @@ pub struct PlannedStmt {
 }
 
 impl PlannedStmt {
+    /// True if running it may change rows.
+    pub fn writes(&self) -> bool {
+        self.command != CmdType::Select || self.has_modifying_cte
+    }
+
     /// A query of this plan that names no table.
     pub fn select(plan: Plan) -> PlannedStmt {
         PlannedStmt {

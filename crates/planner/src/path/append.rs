@@ -55,7 +55,9 @@ impl Root<'_> {
             return Ok(());
         }
         if partitioned {
-            for child in self.env.catalog.children(oid)? {
+            let parent = self.env.catalog.relation(oid)?;
+            let parts = catalog::partition::Partitioning::load(self.env.catalog, &parent)?;
+            for child in parts.in_order()? {
                 self.collect_members(child, out)?;
             }
             return Ok(());

@@ -43,7 +43,7 @@ impl Folder<'_> {
                     let inner = std::mem::replace(&mut **arg, Expr::bool_const(false));
                     **arg = self.fold(inner)?;
                 }
-                return self.evaluate_if_const(expr);
+                return self.coerced_array(expr);
             }
             Expr::Json(_) => return self.json(expr),
             _ => {}
@@ -168,6 +168,17 @@ impl Folder<'_> {
             Err(error) => return Err(error),
         };
         Ok(Expr::Const(Const { ty, typmod, collation, value, location: None }))
+    }
+
+    /// An array of constants whose elements are coerced by immutable functions.
+    fn coerced_array(&self, expr: Expr) -> Result<Expr> {
+        let Expr::ArrayCoerce { arg, element, .. } = &expr else { return Ok(expr) };
+        let worst = super::volatility::worst(element, self.env)?;
+        let fits = worst == b'i' || self.estimate && worst == b's';
+        match matches!(**arg, Expr::Const(_)) && fits {
+            true => self.evaluate(expr),
+            false => Ok(expr),
+        }
     }
 
     fn evaluate_if_const(&self, expr: Expr) -> Result<Expr> {

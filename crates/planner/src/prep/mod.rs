@@ -29,6 +29,11 @@ fn normalise_query(query: &mut Query) {
     }
 }
 
+/// The same for an expression that was stored.
+pub fn normalise_expr(e: &mut Expr) {
+    walk::transform(e, &mut normalise_node);
+}
+
 fn normalise_node(e: &mut Expr) {
     match e {
         Expr::Var(v) => {

@@ -137,6 +137,7 @@ impl Root<'_> {
             };
             self.init_plans.push(SubPlan {
                 kind: SubLinkKind::Expr,
+                of_arrays: false,
                 test: None,
                 param_ids: Vec::new(),
                 plan,

@@ -211,6 +211,7 @@ impl Conn {
                 return Err(e);
             }
             self.report(&e, sql);
+            self.check_in_step()?;
         }
         let status = match self.session.as_mut() {
             Some(session) => {
@@ -236,7 +237,15 @@ impl Conn {
         }
         self.report(&e, sql.or(blamed.as_deref()));
         self.skipping = true;
-        Ok(())
+        self.check_in_step()
+    }
+
+    fn check_in_step(&self) -> Result<()> {
+        if !self.wire.out_of_step {
+            return Ok(());
+        }
+        let what = "terminating connection because protocol synchronization was lost";
+        Err(err!(PROTOCOL_VIOLATION, "{what}").severity(Severity::Fatal))
     }
 
     /// Before replies are sent in the middle of a group.

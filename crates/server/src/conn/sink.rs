@@ -172,6 +172,7 @@ impl Sink for WireSink<'_> {
             if !data.is_empty() && (first != b'd' || data.len() + len > 4 * FLUSH_AT) {
                 return Ok(Some(data));
             }
+            let mut lost = false;
             let end = match frontend::decode(&pending[..len])? {
                 Message::CopyData(bytes) => {
                     data.extend_from_slice(bytes);
@@ -183,12 +184,16 @@ impl Sink for WireSink<'_> {
                 }
                 // Clients may send these without looking at what is going on.
                 Message::Flush | Message::Sync => None,
-                _ => Some(Err(err!(
-                    PROTOCOL_VIOLATION,
-                    "unexpected message type 0x{first:02X} during COPY from stdin"
-                ))),
+                _ => {
+                    lost = true;
+                    Some(Err(err!(
+                        PROTOCOL_VIOLATION,
+                        "unexpected message type 0x{first:02X} during COPY from stdin"
+                    )))
+                }
             };
             self.wire.consume(len);
+            self.wire.out_of_step |= lost;
             if let Some(end) = end {
                 return end;
             }

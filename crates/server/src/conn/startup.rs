@@ -22,7 +22,8 @@ impl Conn {
         let packet_is_ssl = packet == Startup::Ssl && self.wire.tls().is_none();
         match packet {
             Startup::Ssl | Startup::GssEnc => {
-                if !self.wire.pending().is_empty() {
+                let encrypts = packet_is_ssl && self.tls_config().is_some();
+                if encrypts && !self.wire.pending().is_empty() {
                     return Err(err!(
                         PROTOCOL_VIOLATION,
                         "received unencrypted data after SSL request"

@@ -119,6 +119,8 @@ pub struct Wire {
     pub out: Vec<u8>,
     sent: usize,
     broken: bool,
+    /// What comes next cannot be made sense of: the connection ends.
+    pub out_of_step: bool,
     tls: Option<Box<ServerConnection>>,
 }
 
@@ -139,6 +141,7 @@ impl Wire {
             out: Vec::new(),
             sent: 0,
             broken: false,
+            out_of_step: false,
             tls: None,
         }
     }

@@ -143,7 +143,7 @@ fn word(b: &[u8], at: &mut usize) -> FieldKind {
         b'-' | b'/' | b'.' => true,
         b'+' | b'0'..=b'9' | b'_' | b':' => {
             let text = String::from_utf8_lossy(&b[start..*at]).to_ascii_lowercase();
-            date_word(&text).is_none()
+            date_word(&text).is_none_or(|w| w == Word::Utc)
         }
         _ => false,
     };

@@ -234,9 +234,7 @@ impl TimeZone {
             .chain(later)
             .map(|k| &self.types[*k as usize])
             .chain(&self.types)
-            .find(|t| {
-                t.abbrev.eq_ignore_ascii_case(abbrev) && !t.abbrev.eq_ignore_ascii_case("LMT")
-            })
+            .find(|t| t.abbrev.eq_ignore_ascii_case(abbrev))
             .map(|t| (t.offset, t.dst))
     }
 }

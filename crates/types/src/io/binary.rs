@@ -1,7 +1,7 @@
 //! The wire's binary form.
 
 use super::IoCtx;
-use super::dispatch::{input, output};
+use super::dispatch::{input, null, output};
 use crate::array::{ArrayRef, ElemType, count_elements, make_array};
 use crate::datetime::Interval;
 use crate::datum::Datum;
@@ -43,7 +43,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn text(bytes: &[u8]) -> Result<&str> {
+/// Bytes from a client as text: valid UTF-8 without zeros.
+pub fn checked_text(bytes: &[u8]) -> Result<&str> {
     let text = std::str::from_utf8(bytes).map_err(|e| {
         let at = e.valid_up_to();
         let shown: Vec<String> = bytes[at..]
@@ -140,7 +141,7 @@ pub fn receive(type_oid: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Result<D
             if version != 1 {
                 bail!(INTERNAL_ERROR, "unsupported jsonb version number {version}");
             }
-            return input(type_oid, text(r.0)?, typmod, cx);
+            return input(type_oid, checked_text(r.0)?, typmod, cx);
         }
         oid::INET | oid::CIDR => {
             let [family, mask, _, _] = r.fixed::<4>()?;
@@ -162,7 +163,11 @@ fn receive_by_kind(type_oid: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Resu
         _ => cx.lookup.type_info(type_oid),
     };
     match info {
-        Some(info) if info.typtype == b'd' => receive(info.base, bytes, info.base_typmod, cx),
+        Some(info) if info.typtype == b'd' => {
+            let value = receive(info.base, bytes, info.base_typmod, cx)?;
+            cx.lookup.check_domain(type_oid, &value)?;
+            Ok(value)
+        }
         Some(info) if info.typtype == b'c' => record_recv(type_oid, bytes, cx),
         Some(info) if info.typtype == b'r' => {
             let mut r = Reader(bytes);
@@ -198,7 +203,7 @@ fn receive_by_kind(type_oid: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Resu
             Ok(Datum::bytes(range::encode_multirange(type_oid, &ranges)))
         }
         Some(info) if info.elem.is_valid() => array_recv(info.elem, bytes, typmod, cx),
-        _ => input(type_oid, text(bytes)?, typmod, cx),
+        _ => input(type_oid, checked_text(bytes)?, typmod, cx),
     }
 }
 
@@ -228,6 +233,12 @@ fn numeric_recv(r: &mut Reader) -> Result<Numeric> {
     Ok(if kind == Kind::Finite { number.trunc(dscale as i32) } else { number })
 }
 
+/// A type in a message: its OID and its name.
+fn named(type_oid: Oid, cx: &IoCtx) -> String {
+    let name = cx.lookup.reg_out(oid::REGTYPE, type_oid).unwrap_or_else(|| "???".into());
+    format!("{type_oid} ({name})")
+}
+
 fn array_recv(elem: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Result<Datum> {
     let mut r = Reader(bytes);
     let (ndim, flags, sent) = (r.i32()?, r.i32()?, Oid(r.i32()? as u32));
@@ -240,7 +251,9 @@ fn array_recv(elem: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Result<Datum>
     if sent != elem {
         bail!(
             DATATYPE_MISMATCH,
-            "binary data has array element type {sent} instead of expected {elem}"
+            "binary data has array element type {} instead of expected {}",
+            named(sent, cx),
+            named(elem, cx)
         );
     }
     let (mut dims, mut lbounds) = (Vec::new(), Vec::new());
@@ -253,7 +266,7 @@ fn array_recv(elem: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Result<Datum>
     for _ in 0..n {
         let len = r.i32()?;
         values.push(if len < 0 {
-            Datum::Null
+            null(elem, cx)?
         } else {
             receive(elem, r.take(len as usize)?, typmod, cx)?
         });
@@ -287,14 +300,15 @@ fn record_recv(type_oid: Oid, bytes: &[u8], cx: &IoCtx) -> Result<Datum> {
         if sent != attr.type_oid {
             bail!(
                 DATATYPE_MISMATCH,
-                "binary data has type {sent} instead of expected {} in record column {}",
-                attr.type_oid,
+                "binary data has type {} instead of expected {} in record column {}",
+                named(sent, cx),
+                named(attr.type_oid, cx),
                 i + 1
             );
         }
         let len = r.i32()?;
         let value = if len < 0 {
-            Datum::Null
+            null(attr.type_oid, cx)?
         } else {
             receive(attr.type_oid, r.take(len as usize)?, attr.typmod, cx)?
         };

@@ -1,6 +1,6 @@
 //! Arrays, rows, ranges and multiranges as text.
 
-use super::dispatch::{input, output};
+use super::dispatch::{input, null, output};
 use super::number::is_space;
 use super::{IoCtx, TypeInfo};
 use crate::array::{ArrayRef, ElemType, MAX_DIMENSIONS, make_array};
@@ -67,7 +67,7 @@ impl ArrayReader<'_> {
             let first = self.integer()?;
             let (lo, hi) = if self.peek() == b':' {
                 self.at += 1;
-                (first, self.integer()?)
+                (first, self.upper()?)
             } else {
                 (1, first)
             };
@@ -93,6 +93,13 @@ impl ArrayReader<'_> {
         self.at += 1;
         self.skip_space();
         Ok(Some((lower, dims)))
+    }
+
+    fn upper(&mut self) -> Result<i64> {
+        if !matches!(self.peek(), b'-' | b'+' | b'0'..=b'9') {
+            return Err(malformed(self.text, "Missing array dimension value."));
+        }
+        self.integer()
     }
 
     fn integer(&mut self) -> Result<i64> {
@@ -245,7 +252,7 @@ impl ArrayReader<'_> {
         }
         out.truncate(kept);
         if !was_quoted && !escaped && out.eq_ignore_ascii_case("null") {
-            self.values.push(Datum::Null);
+            self.values.push(null(self.elem, cx)?);
         } else {
             self.values.push(input(self.elem, &out, self.typmod, cx)?);
         }
@@ -392,7 +399,7 @@ pub(super) fn record_in(type_oid: Oid, text: &str, typmod: i32, cx: &IoCtx) -> R
             record_field(rest).ok_or_else(|| malformed_record(text, "Unexpected end of input."))?;
         rest = after;
         let value = match field {
-            None => Datum::Null,
+            None => null(attr.type_oid, cx)?,
             Some(field) => input(attr.type_oid, &field, attr.typmod, cx)?,
         };
         columns.push(RecordColumn { type_oid: attr.type_oid, value });
@@ -535,7 +542,7 @@ fn range_bound(text: &str) -> Option<(Option<String>, &str)> {
                 out.push('"');
             }
             '"' => quoted = !quoted,
-            ',' | ')' | ']' | '(' | '[' if !quoted => return Some((Some(out), &text[i..])),
+            ',' | ')' | ']' if !quoted => return Some((Some(out), &text[i..])),
             c => out.push(c),
         }
     }

@@ -169,6 +169,16 @@ fn input_by_kind(type_oid: Oid, text: &str, typmod: i32, cx: &IoCtx) -> Result<D
     }
 }
 
+/// NULL as a value of the type, which a domain may refuse.
+pub fn null(type_oid: Oid, cx: &IoCtx) -> Result<Datum> {
+    // No type among the hand-made rows of the catalogs is a domain.
+    let made = type_oid.0 >= 10_000;
+    if made && cx.lookup.type_info(type_oid).is_some_and(|t| t.typtype == b'd') {
+        cx.lookup.check_domain(type_oid, &Datum::Null)?;
+    }
+    Ok(Datum::Null)
+}
+
 /// Appends a value's text form. NULL appends nothing.
 pub fn output(type_oid: Oid, value: &Datum, cx: &IoCtx, out: &mut Vec<u8>) -> Result<()> {
     match value {

@@ -247,6 +247,10 @@ impl<'a> Tokens<'a> {
                 );
             };
             let next = at + 6;
+            // Pairs are looked at where a string is made of them.
+            if !self.want_strings {
+                return Ok(next);
+            }
             let whole = match (code, *high) {
                 (0xD800..=0xDBFF, None) => {
                     *high = Some(code);

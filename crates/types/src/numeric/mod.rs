@@ -80,6 +80,14 @@ pub(crate) fn division_by_zero() -> Error {
 }
 
 impl Numeric {
+    /// How many bytes PostgreSQL stores it in, without the length: the short form has a header of
+    /// two bytes, the long one of four.
+    pub fn stored_len(&self) -> usize {
+        let short = self.dscale <= 63 && (-64..=63).contains(&self.weight);
+        let header = if short || !matches!(self.kind, Kind::Finite) { 2 } else { 4 };
+        header + 2 * self.digits.len()
+    }
+
     const fn special(kind: Kind, negative: bool) -> Numeric {
         Numeric { kind, negative, weight: 0, dscale: 0, digits: Vec::new() }
     }

@@ -314,7 +314,7 @@ impl<'a> Parser<'a> {
             return;
         }
         let mut inner = Parser::new(text);
-        inner.entities = self.entities.clone();
+        inner.entities = std::mem::take(&mut self.entities);
         inner.expanding = self.expanding + 1;
         inner.expanded = self.expanded;
         std::mem::swap(&mut inner.tree, &mut self.tree);
@@ -324,6 +324,7 @@ impl<'a> Parser<'a> {
         self.open = std::mem::take(&mut inner.open);
         self.open.truncate(depth);
         std::mem::swap(&mut inner.tree, &mut self.tree);
+        self.entities = std::mem::take(&mut inner.entities);
         self.expanded = inner.expanded;
         self.halted |= inner.halted;
         self.errors.append(&mut inner.errors);
@@ -494,5 +495,55 @@ pub fn parse_content(text: &str) -> Parsed {
 impl Parser<'_> {
     fn finish(self) -> Parsed {
         Parsed { tree: self.tree, errors: self.errors }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::xml::xpath::{Value, XPath};
+    use std::collections::HashMap;
+
+    #[test]
+    fn errors_show_the_place() {
+        let parsed = parse_content("<value>three</wrong>  ");
+        let expected = "line 1: Opening and ending tag mismatch: value line 1 and wrong\n\
+                        <value>three</wrong>  \n                    ^";
+        assert_eq!(parsed.failure(false).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn no_text_panics() {
+        let whole = "<!DOCTYPE a [<!ENTITY e \"x&f;\"><!ENTITY f \"&e;\">]><a b='&e;'>&e;<é/>\
+                     <![CDATA[x]]><?p q?><!-- c --></a>";
+        for (end, _) in whole.char_indices() {
+            let parsed = parse_document(&whole[..end]);
+            assert!(parsed.failure(false).is_some(), "{}", &whole[..end]);
+            let _ = parse_content(&whole[..end]);
+        }
+    }
+
+    #[test]
+    fn entities_do_not_explode() {
+        let mut text = String::from("<!DOCTYPE a [<!ENTITY e0 \"xxxxxxxxxxxxxxxxxxxx\">");
+        for i in 1..20 {
+            let inner = format!("&e{};", i - 1).repeat(20);
+            text.push_str(&format!("<!ENTITY e{i} \"{inner}\">"));
+        }
+        text.push_str("]><a>&e19;</a>");
+        assert!(parse_document(&text).failure(false).is_some());
+    }
+
+    #[test]
+    fn paths_of_any_text_are_no_panic() {
+        let tree = parse_document("<a><b c='1'>t</b></a>").tree;
+        let none = HashMap::new();
+        let path = XPath::parse("count(//@*) + string-length(/a/b)").unwrap();
+        assert_eq!(path.evaluate(&tree, 0, &none), Ok(Value::Number(2.0)));
+        for text in ["", "//", "a[", "$", "1e", "'", "::", "a::b", "é", "-", "((((", "..[.]|@*"] {
+            if let Ok(path) = XPath::parse(text) {
+                let _ = path.evaluate(&tree, 0, &none);
+            }
+        }
     }
 }

@@ -37,7 +37,10 @@ impl Parser<'_> {
                 self.error("attributes construct error");
                 break;
             }
-            let Some((attribute, value)) = self.attribute() else { break };
+            let Some((attribute, value)) = self.attribute() else {
+                self.error("attributes construct error");
+                break;
+            };
             if attributes.iter().any(|a| a.0 == attribute) {
                 self.error(&format!("Attribute {attribute} redefined"));
             }

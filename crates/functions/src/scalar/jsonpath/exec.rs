@@ -73,7 +73,6 @@ pub(crate) fn evaluate(
         zoned,
         size: None,
         patterns: HashMap::new(),
-        objects: 1,
         steps: 0,
     };
     let mut out = Vec::new();
@@ -95,7 +94,6 @@ pub(super) struct Exec<'a> {
     /// Length of the innermost array, for `last`.
     size: Option<usize>,
     patterns: HashMap<String, Arc<Pattern>>,
-    objects: i64,
     steps: u64,
 }
 
@@ -605,11 +603,59 @@ impl Exec<'_> {
     }
 
     /// A number for an object that `.keyvalue()` was applied to.
-    pub(super) fn object_id(&mut self, item: &Item) -> i64 {
-        let _ = item;
-        self.objects += 1;
-        0
+    pub(super) fn object_id(&self, item: &Item) -> i64 {
+        let (Item::Json(root), Item::Json(found)) = (&self.root, item) else { return 0 };
+        place_of(root, found, 0).unwrap_or(0) as i64
     }
+}
+
+/// How long a value is where jsonb holds it, from a place on, with what it takes to align it.
+fn stored_len(json: &Json, at: usize) -> usize {
+    let start = at.next_multiple_of(4);
+    match json {
+        Json::Null | Json::Bool(_) => 0,
+        Json::String(s) => s.len(),
+        Json::Number(n) => start - at + 4 + n.stored_len(),
+        Json::Array(items) => {
+            let mut end = start + 4 + 4 * items.len();
+            for item in items {
+                end += stored_len(item, end);
+            }
+            end - at
+        }
+        Json::Object(members) => {
+            let mut end = start + 4 + 8 * members.len();
+            end += members.iter().map(|m| m.0.len()).sum::<usize>();
+            for (_, value) in members {
+                end += stored_len(value, end);
+            }
+            end - at
+        }
+    }
+}
+
+/// Where an object is within a document as jsonb holds it.
+fn place_of(json: &Json, wanted: &Json, at: usize) -> Option<usize> {
+    let start = at.next_multiple_of(4);
+    if json == wanted {
+        return Some(start);
+    }
+    let (mut end, values): (usize, Vec<&Json>) = match json {
+        Json::Array(items) => (start + 4 + 4 * items.len(), items.iter().collect()),
+        Json::Object(members) => {
+            let keys: usize = members.iter().map(|m| m.0.len()).sum();
+            let values = members.iter().map(|m| &m.1).collect();
+            (start + 4 + 8 * members.len() + keys, values)
+        }
+        _ => return None,
+    };
+    for value in values {
+        if let Some(found) = place_of(value, wanted, end) {
+            return Some(found);
+        }
+        end += stored_len(value, end);
+    }
+    None
 }
 
 /// Strings are ordered by their UTF-16 code units.

@@ -335,7 +335,7 @@ impl<'a> Context<'a> {
         }
         match self.prefixes.get(prefix) {
             Some(uri) => Ok(uri.clone()),
-            None => Err(XPathError::Eval("Undefined namespace prefix".into())),
+            None => Err(XPathError::Eval(format!("Undefined namespace prefix: {prefix}"))),
         }
     }
 

@@ -1,0 +1,289 @@
+//! How often pages of each relation were found in memory and read, and what input and output each
+//! kind of thread did: `pg_statio_*` and `pg_stat_io`.
+//!
+//! Each thread counts in a table of its own, with plain loads and stores; whoever wants to know
+//! adds up the tables of all threads. A relation's place in the table is found by its number;
+//! when another relation wants the place, what was counted moves to a map. Places change owners
+//! under the table's lock only, which readers take, so that no count is credited to a wrong
+//! relation. A table outlives its thread and is used again by the next.
+
+use base::RelFile;
+use os::sync::Mutex;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// Who does input and output: the rows of `pg_stat_io`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Backend {
+    Client = 0,
+    AutovacuumLauncher = 1,
+    AutovacuumWorker = 2,
+    BackgroundWorker = 3,
+    BackgroundWriter = 4,
+    Checkpointer = 5,
+    Startup = 6,
+}
+
+/// Kinds of [`Backend`].
+pub const BACKENDS: usize = 7;
+
+/// Why, or on what: the contexts of relations, then temporary relations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Context {
+    Normal = 0,
+    BulkRead = 1,
+    BulkWrite = 2,
+    Vacuum = 3,
+    Temp = 4,
+}
+
+/// Kinds of [`Context`].
+pub const CONTEXTS: usize = 5;
+
+/// What is counted; times are in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Op {
+    Hit = 0,
+    Read = 1,
+    ReadNanos = 2,
+    Write = 3,
+    WriteNanos = 4,
+    Extend = 5,
+    ExtendNanos = 6,
+    Sync = 7,
+    SyncNanos = 8,
+    Evict = 9,
+    Reuse = 10,
+}
+
+/// Kinds of [`Op`].
+pub const OPS: usize = 11;
+
+const PLACES: usize = 128;
+const CELLS: usize = BACKENDS * CONTEXTS * OPS;
+
+#[derive(Default)]
+struct Place {
+    key: AtomicU64,
+    hits: AtomicU64,
+    reads: AtomicU64,
+}
+
+struct Table {
+    places: [Place; PLACES],
+    cells: [AtomicU64; CELLS],
+    /// Hits and reads of relations that have no place now; the lock also guards the keys.
+    others: Mutex<HashMap<u64, (u64, u64)>>,
+}
+
+static TABLES: Mutex<Vec<&'static Table>> = Mutex::new(Vec::new());
+static FREE: Mutex<Vec<&'static Table>> = Mutex::new(Vec::new());
+static TIMED: AtomicBool = AtomicBool::new(false);
+
+/// Gives the table back when the thread ends.
+struct Lease(&'static Table);
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        OWN.set(None);
+        FREE.lock().push(self.0);
+    }
+}
+
+thread_local! {
+    static OWN: Cell<Option<&'static Table>> = const { Cell::new(None) };
+    static BACKEND: Cell<u8> = const { Cell::new(0) };
+    static LEASE: Cell<Option<Lease>> = const { Cell::new(None) };
+}
+
+/// Only the thread that owns the table adds.
+#[inline]
+fn bump(cell: &AtomicU64, n: u64) {
+    cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
+}
+
+#[inline]
+fn own() -> &'static Table {
+    match OWN.get() {
+        Some(table) => table,
+        None => lease(),
+    }
+}
+
+#[cold]
+fn lease() -> &'static Table {
+    let free = FREE.lock().pop();
+    let table = free.unwrap_or_else(|| {
+        let table: &'static Table = Box::leak(Box::new(Table {
+            places: std::array::from_fn(|_| Place::default()),
+            cells: std::array::from_fn(|_| AtomicU64::new(0)),
+            others: Mutex::new(HashMap::new()),
+        }));
+        TABLES.lock().push(table);
+        table
+    });
+    OWN.set(Some(table));
+    // While the thread ends there is nobody to give it back; then it stays taken.
+    let _ = LEASE.try_with(|l| l.set(Some(Lease(table))));
+    table
+}
+
+fn key_of(database: u32, number: u32) -> u64 {
+    u64::from(database) << 32 | u64::from(number)
+}
+
+#[inline]
+fn place_of(number: u32) -> usize {
+    (number ^ number >> 7) as usize % PLACES
+}
+
+#[inline]
+fn place(table: &'static Table, file: RelFile) -> &'static Place {
+    let key = key_of(file.database.0, file.number);
+    let place = &table.places[place_of(file.number)];
+    if place.key.load(Relaxed) != key {
+        replace(table, place, key);
+    }
+    place
+}
+
+#[cold]
+fn replace(table: &Table, place: &Place, key: u64) {
+    let mut others = table.others.lock();
+    let counted = (place.hits.load(Relaxed), place.reads.load(Relaxed));
+    if counted != (0, 0) {
+        others.insert(place.key.load(Relaxed), counted);
+    }
+    let (hits, reads) = others.remove(&key).unwrap_or_default();
+    place.hits.store(hits, Relaxed);
+    place.reads.store(reads, Relaxed);
+    place.key.store(key, Relaxed);
+}
+
+#[inline]
+fn cell(table: &Table, context: Context, op: Op) -> &AtomicU64 {
+    &table.cells[(BACKEND.get() as usize * CONTEXTS + context as usize) * OPS + op as usize]
+}
+
+/// A page was found in memory.
+#[inline]
+pub(crate) fn hit(file: RelFile, context: Context) {
+    let table = own();
+    bump(&place(table, file).hits, 1);
+    bump(cell(table, context, Op::Hit), 1);
+}
+
+/// A page was read.
+pub(crate) fn read(file: RelFile, context: Context) {
+    let table = own();
+    bump(&place(table, file).reads, 1);
+    bump(cell(table, context, Op::Read), 1);
+}
+
+/// Something else was done `n` times, or took so many nanoseconds.
+pub(crate) fn add(context: Context, op: Op, n: u64) {
+    bump(cell(own(), context, op), n);
+}
+
+/// Says what this thread is; until then it works for clients.
+pub fn set_backend(backend: Backend) {
+    BACKEND.set(backend as u8);
+}
+
+/// Runs work that counts as another kind of backend's.
+pub fn counted_as<R>(backend: Backend, work: impl FnOnce() -> R) -> R {
+    let before = BACKEND.replace(backend as u8);
+    let result = work();
+    BACKEND.set(before);
+    result
+}
+
+/// Has input and output timed from now on: `track_io_timing`.
+pub fn set_timed() {
+    TIMED.store(true, Relaxed);
+}
+
+/// When something that may be timed began; None if it isn't.
+pub(crate) fn begin() -> Option<u64> {
+    TIMED.load(Relaxed).then(os::clock::monotonic_nanos)
+}
+
+/// Counts the time since [`begin`].
+pub(crate) fn end(began: Option<u64>, context: Context, op: Op) {
+    if let Some(began) = began {
+        add(context, op, os::clock::monotonic_nanos().saturating_sub(began));
+    }
+}
+
+/// Hits and reads of all relations, by database and file number, since the start.
+pub fn relations() -> HashMap<(u32, u32), (u64, u64)> {
+    let mut sums: HashMap<(u32, u32), (u64, u64)> = HashMap::new();
+    let mut add = |key: u64, (hits, reads): (u64, u64)| {
+        let sum = sums.entry(((key >> 32) as u32, key as u32)).or_default();
+        sum.0 += hits;
+        sum.1 += reads;
+    };
+    for table in TABLES.lock().iter() {
+        let others = table.others.lock();
+        for place in &table.places {
+            add(place.key.load(Relaxed), (place.hits.load(Relaxed), place.reads.load(Relaxed)));
+        }
+        others.iter().for_each(|(key, counted)| add(*key, *counted));
+    }
+    sums
+}
+
+/// Hits and reads of one relation since the start.
+pub fn relation(file: RelFile) -> (u64, u64) {
+    let key = key_of(file.database.0, file.number);
+    let mut sum = (0, 0);
+    for table in TABLES.lock().iter() {
+        let others = table.others.lock();
+        let place = &table.places[place_of(file.number)];
+        let (hits, reads) = match place.key.load(Relaxed) == key {
+            true => (place.hits.load(Relaxed), place.reads.load(Relaxed)),
+            false => others.get(&key).copied().unwrap_or_default(),
+        };
+        sum = (sum.0 + hits, sum.1 + reads);
+    }
+    sum
+}
+
+/// What all threads did since the start: by [`Backend`], then [`Context`], then [`Op`].
+pub fn operations() -> Vec<u64> {
+    let mut sums = vec![0u64; CELLS];
+    for table in TABLES.lock().iter() {
+        for (sum, cell) in sums.iter_mut().zip(&table.cells) {
+            *sum = sum.wrapping_add(cell.load(Relaxed));
+        }
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Oid;
+
+    #[test]
+    fn threads_and_places_add_up() {
+        let file = |n| RelFile { tablespace: Oid(1663), database: Oid(9_999), number: n };
+        let clash = 3 + 2 * 16_384;
+        let work = move || {
+            for _ in 0..5 {
+                hit(file(3), Context::Normal);
+                hit(file(clash), Context::BulkRead);
+            }
+            read(file(3), Context::Normal);
+        };
+        work();
+        os::thread::spawn("t", work).unwrap().join().unwrap();
+        let all = relations();
+        assert_eq!(all.get(&(9_999, 3)), Some(&(10, 2)));
+        assert_eq!(all.get(&(9_999, clash)), Some(&(10, 0)));
+    }
+}
