@@ -294,9 +294,25 @@ SELECT NULL::integer AS pid, NULL::text AS status, NULL::pg_lsn AS receive_start
   NULL::text AS sender_host, NULL::integer AS sender_port, NULL::text AS conninfo
 WHERE false;
 -- pg_catalog.pg_publication_tables
-SELECT NULL::name AS pubname, NULL::name AS schemaname, NULL::name AS tablename,
-  NULL::name[] AS attnames, NULL::text AS rowfilter
-WHERE false;
+SELECT p.pubname, n.nspname AS schemaname, c.relname AS tablename,
+  (SELECT array_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a
+    WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+      AND (a.attgenerated = '' OR r.prattrs IS NOT NULL
+        OR p.pubgencols = 's' AND a.attgenerated = 's')
+      AND (r.prattrs IS NULL OR a.attnum = ANY (r.prattrs))) AS attnames,
+  pg_get_expr(r.prqual, r.prrelid) AS rowfilter
+FROM pg_publication p
+  JOIN pg_class c ON c.relkind IN ('r', 'p') AND c.relpersistence = 'p' AND c.oid >= 16384
+  JOIN pg_namespace n ON n.oid = c.relnamespace
+  LEFT JOIN pg_publication_rel r ON r.prpubid = p.oid AND r.prrelid = c.oid
+WHERE CASE WHEN p.pubviaroot THEN NOT c.relispartition OR r.oid IS NOT NULL
+    ELSE c.relkind = 'r' END
+  AND (p.puballtables OR r.oid IS NOT NULL
+    OR EXISTS (SELECT 1 FROM pg_publication_namespace s
+      WHERE s.pnpubid = p.oid AND s.pnnspid = c.relnamespace)
+    OR c.relispartition AND EXISTS (SELECT 1 FROM pg_publication_rel o
+      JOIN pg_partition_ancestors(c.oid) t (relid) ON o.prrelid = t.relid
+      WHERE o.prpubid = p.oid));
 -- pg_catalog.pg_replication_slots
 SELECT NULL::name AS slot_name, NULL::name AS plugin, NULL::text AS slot_type,
   NULL::oid AS datoid, NULL::name AS database, NULL::boolean AS temporary,
@@ -331,9 +347,15 @@ SELECT NULL::name AS schemaname, NULL::name AS tablename, NULL::name AS statisti
   NULL::real[] AS most_common_elem_freqs, NULL::real[] AS elem_count_histogram
 WHERE false;
 -- pg_catalog.pg_user_mappings
-SELECT NULL::oid AS umid, NULL::oid AS srvid, NULL::name AS srvname, NULL::oid AS umuser,
-  NULL::name AS usename, NULL::text[] AS umoptions
-WHERE false;
+SELECT u.oid AS umid, s.oid AS srvid, s.srvname, u.umuser,
+  (CASE u.umuser WHEN 0 THEN 'public' ELSE a.rolname END)::name AS usename,
+  CASE WHEN (u.umuser <> 0 AND a.rolname = CURRENT_USER
+      AND (pg_has_role(s.srvowner, 'USAGE') OR has_server_privilege(s.oid, 'USAGE')))
+    OR (u.umuser = 0 AND pg_has_role(s.srvowner, 'USAGE'))
+    OR (SELECT rolsuper FROM pg_authid WHERE rolname = CURRENT_USER) THEN u.umoptions
+  END AS umoptions
+FROM pg_user_mapping u JOIN pg_foreign_server s ON u.umserver = s.oid
+  LEFT JOIN pg_authid a ON a.oid = u.umuser;
 -- pg_catalog.pg_stat_user_functions
 SELECT NULL::oid AS funcid, NULL::name AS schemaname, NULL::name AS funcname,
   NULL::bigint AS calls, NULL::double precision AS total_time,
@@ -379,59 +401,79 @@ SELECT NULL::information_schema.sql_identifier AS table_catalog,
   NULL::information_schema.character_data AS option_value
 WHERE false;
 -- information_schema.foreign_data_wrapper_options
-SELECT NULL::information_schema.sql_identifier AS foreign_data_wrapper_catalog,
-  NULL::information_schema.sql_identifier AS foreign_data_wrapper_name,
-  NULL::information_schema.sql_identifier AS option_name,
-  NULL::information_schema.character_data AS option_value
-WHERE false;
+SELECT current_database()::information_schema.sql_identifier AS foreign_data_wrapper_catalog,
+  w.fdwname::information_schema.sql_identifier AS foreign_data_wrapper_name,
+  o.option_name::information_schema.sql_identifier AS option_name,
+  o.option_value::information_schema.character_data AS option_value
+FROM pg_foreign_data_wrapper w, LATERAL pg_options_to_table(w.fdwoptions) o
+WHERE pg_has_role(w.fdwowner, 'USAGE') OR has_foreign_data_wrapper_privilege(w.oid, 'USAGE');
 -- information_schema.foreign_data_wrappers
-SELECT NULL::information_schema.sql_identifier AS foreign_data_wrapper_catalog,
-  NULL::information_schema.sql_identifier AS foreign_data_wrapper_name,
-  NULL::information_schema.sql_identifier AS authorization_identifier,
+SELECT current_database()::information_schema.sql_identifier AS foreign_data_wrapper_catalog,
+  w.fdwname::information_schema.sql_identifier AS foreign_data_wrapper_name,
+  a.rolname::information_schema.sql_identifier AS authorization_identifier,
   NULL::information_schema.character_data AS library_name,
-  NULL::information_schema.character_data AS foreign_data_wrapper_language
-WHERE false;
+  'c'::information_schema.character_data AS foreign_data_wrapper_language
+FROM pg_foreign_data_wrapper w JOIN pg_authid a ON a.oid = w.fdwowner
+WHERE pg_has_role(w.fdwowner, 'USAGE') OR has_foreign_data_wrapper_privilege(w.oid, 'USAGE');
 -- information_schema.foreign_server_options
-SELECT NULL::information_schema.sql_identifier AS foreign_server_catalog,
-  NULL::information_schema.sql_identifier AS foreign_server_name,
-  NULL::information_schema.sql_identifier AS option_name,
-  NULL::information_schema.character_data AS option_value
-WHERE false;
+SELECT current_database()::information_schema.sql_identifier AS foreign_server_catalog,
+  s.srvname::information_schema.sql_identifier AS foreign_server_name,
+  o.option_name::information_schema.sql_identifier AS option_name,
+  o.option_value::information_schema.character_data AS option_value
+FROM pg_foreign_server s, LATERAL pg_options_to_table(s.srvoptions) o
+WHERE pg_has_role(s.srvowner, 'USAGE') OR has_server_privilege(s.oid, 'USAGE');
 -- information_schema.foreign_servers
-SELECT NULL::information_schema.sql_identifier AS foreign_server_catalog,
-  NULL::information_schema.sql_identifier AS foreign_server_name,
-  NULL::information_schema.sql_identifier AS foreign_data_wrapper_catalog,
-  NULL::information_schema.sql_identifier AS foreign_data_wrapper_name,
-  NULL::information_schema.character_data AS foreign_server_type,
-  NULL::information_schema.character_data AS foreign_server_version,
-  NULL::information_schema.sql_identifier AS authorization_identifier
-WHERE false;
+SELECT current_database()::information_schema.sql_identifier AS foreign_server_catalog,
+  s.srvname::information_schema.sql_identifier AS foreign_server_name,
+  current_database()::information_schema.sql_identifier AS foreign_data_wrapper_catalog,
+  w.fdwname::information_schema.sql_identifier AS foreign_data_wrapper_name,
+  s.srvtype::information_schema.character_data AS foreign_server_type,
+  s.srvversion::information_schema.character_data AS foreign_server_version,
+  a.rolname::information_schema.sql_identifier AS authorization_identifier
+FROM pg_foreign_server s JOIN pg_foreign_data_wrapper w ON w.oid = s.srvfdw
+  JOIN pg_authid a ON a.oid = s.srvowner
+WHERE pg_has_role(s.srvowner, 'USAGE') OR has_server_privilege(s.oid, 'USAGE');
 -- information_schema.foreign_table_options
-SELECT NULL::information_schema.sql_identifier AS foreign_table_catalog,
-  NULL::information_schema.sql_identifier AS foreign_table_schema,
-  NULL::information_schema.sql_identifier AS foreign_table_name,
-  NULL::information_schema.sql_identifier AS option_name,
-  NULL::information_schema.character_data AS option_value
-WHERE false;
+SELECT current_database()::information_schema.sql_identifier AS foreign_table_catalog,
+  n.nspname::information_schema.sql_identifier AS foreign_table_schema,
+  c.relname::information_schema.sql_identifier AS foreign_table_name,
+  o.option_name::information_schema.sql_identifier AS option_name,
+  o.option_value::information_schema.character_data AS option_value
+FROM pg_foreign_table t JOIN pg_class c ON c.oid = t.ftrelid
+  JOIN pg_namespace n ON n.oid = c.relnamespace, LATERAL pg_options_to_table(t.ftoptions) o
+WHERE pg_has_role(c.relowner, 'USAGE')
+  OR has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+  OR has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE, REFERENCES');
 -- information_schema.foreign_tables
-SELECT NULL::information_schema.sql_identifier AS foreign_table_catalog,
-  NULL::information_schema.sql_identifier AS foreign_table_schema,
-  NULL::information_schema.sql_identifier AS foreign_table_name,
-  NULL::information_schema.sql_identifier AS foreign_server_catalog,
-  NULL::information_schema.sql_identifier AS foreign_server_name
-WHERE false;
+SELECT current_database()::information_schema.sql_identifier AS foreign_table_catalog,
+  n.nspname::information_schema.sql_identifier AS foreign_table_schema,
+  c.relname::information_schema.sql_identifier AS foreign_table_name,
+  current_database()::information_schema.sql_identifier AS foreign_server_catalog,
+  s.srvname::information_schema.sql_identifier AS foreign_server_name
+FROM pg_foreign_table t JOIN pg_class c ON c.oid = t.ftrelid
+  JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_foreign_server s ON s.oid = t.ftserver
+WHERE pg_has_role(c.relowner, 'USAGE')
+  OR has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+  OR has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE, REFERENCES');
 -- information_schema.user_mapping_options
-SELECT NULL::information_schema.sql_identifier AS authorization_identifier,
-  NULL::information_schema.sql_identifier AS foreign_server_catalog,
-  NULL::information_schema.sql_identifier AS foreign_server_name,
-  NULL::information_schema.sql_identifier AS option_name,
-  NULL::information_schema.character_data AS option_value
-WHERE false;
+SELECT COALESCE(a.rolname, 'PUBLIC')::information_schema.sql_identifier AS authorization_identifier,
+  current_database()::information_schema.sql_identifier AS foreign_server_catalog,
+  s.srvname::information_schema.sql_identifier AS foreign_server_name,
+  o.option_name::information_schema.sql_identifier AS option_name,
+  (CASE WHEN (u.umuser <> 0 AND a.rolname = CURRENT_USER)
+      OR (u.umuser = 0 AND pg_has_role(s.srvowner, 'USAGE'))
+      OR (SELECT rolsuper FROM pg_authid WHERE rolname = CURRENT_USER) THEN o.option_value
+    END)::information_schema.character_data AS option_value
+FROM pg_user_mapping u JOIN pg_foreign_server s ON s.oid = u.umserver
+  LEFT JOIN pg_authid a ON a.oid = u.umuser, LATERAL pg_options_to_table(u.umoptions) o
+WHERE pg_has_role(s.srvowner, 'USAGE') OR has_server_privilege(s.oid, 'USAGE');
 -- information_schema.user_mappings
-SELECT NULL::information_schema.sql_identifier AS authorization_identifier,
-  NULL::information_schema.sql_identifier AS foreign_server_catalog,
-  NULL::information_schema.sql_identifier AS foreign_server_name
-WHERE false;
+SELECT COALESCE(a.rolname, 'PUBLIC')::information_schema.sql_identifier AS authorization_identifier,
+  current_database()::information_schema.sql_identifier AS foreign_server_catalog,
+  s.srvname::information_schema.sql_identifier AS foreign_server_name
+FROM pg_user_mapping u JOIN pg_foreign_server s ON s.oid = u.umserver
+  LEFT JOIN pg_authid a ON a.oid = u.umuser
+WHERE pg_has_role(s.srvowner, 'USAGE') OR has_server_privilege(s.oid, 'USAGE');
 -- information_schema.transforms
 SELECT NULL::information_schema.sql_identifier AS udt_catalog,
   NULL::information_schema.sql_identifier AS udt_schema,

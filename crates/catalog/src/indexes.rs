@@ -69,6 +69,7 @@ indexes! {
     PG_PARAMETER_ACL_OID = 6247, "oid";
     PG_LANGUAGE_OID = 2682, "oid";
     PG_FOREIGN_DATA_WRAPPER_OID = 112, "oid";
+    PG_FOREIGN_TABLE_RELID = 3119, "ftrelid";
     PG_FOREIGN_SERVER_OID = 113, "oid";
     PG_LARGEOBJECT_METADATA_OID = 2996, "oid";
     PG_DATABASE_NAME = 2671, "datname";

@@ -82,6 +82,13 @@ impl Loader<'_> {
         if rel.kind == RelKind::Partitioned {
             rel.partition_key = self.partition_key(oid)?;
         }
+        if rel.kind == RelKind::Foreign
+            && let Some(row) = self.one(indexes::PG_FOREIGN_TABLE_RELID, oid)?
+            && let Some(row) = self.one(indexes::PG_FOREIGN_SERVER_OID, row.oid("ftserver")?)?
+            && let Some(row) = self.one(indexes::PG_FOREIGN_DATA_WRAPPER_OID, row.oid("srvfdw")?)?
+        {
+            rel.wrapper = Some(row.text("fdwname")?);
+        }
         Ok(Some(rel))
     }
 

@@ -131,6 +131,7 @@ impl RelationDesc {
             parents: Vec::new(),
             options: Vec::new(),
             acl: None,
+            wrapper: None,
             column_acls: Vec::new(),
             opened: Default::default(),
         }

@@ -201,6 +201,8 @@ pub struct RelationDesc {
     pub options: Vec<(String, String)>,
     /// Its access control list; `None` is the default.
     pub acl: Option<Vec<AclItem>>,
+    /// Of a foreign table: the name of its wrapper.
+    pub wrapper: Option<Arc<str>>,
     /// Columns' access control lists.
     pub column_acls: Vec<(i16, Vec<AclItem>)>,
     /// Its files, opened on first use.
@@ -208,6 +210,18 @@ pub struct RelationDesc {
 }
 
 impl RelationDesc {
+    /// Fails for a foreign table: no wrapper has a handler here.
+    pub fn check_handler(&self) -> base::Result<()> {
+        if self.kind != RelKind::Foreign {
+            return Ok(());
+        }
+        base::bail!(
+            OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "foreign-data wrapper \"{}\" has no handler",
+            self.wrapper.as_deref().unwrap_or_default()
+        )
+    }
+
     /// The query of a view: text of its `_RETURN` rule's action.
     pub fn view_query(&self) -> Option<&NodeText> {
         self.rules.iter().find(|r| r.event == b'1').and_then(|r| r.action.as_ref())

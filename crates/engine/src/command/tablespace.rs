@@ -52,11 +52,11 @@ fn set_options(row: &mut SysRow, options: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn link_of(oid: Oid) -> PathBuf {
-    PathBuf::from(format!("pg_tblspc/{oid}"))
-}
-
 impl Session {
+    fn tablespace_link(&self, oid: Oid) -> PathBuf {
+        self.core.database.dir().join("pg_tblspc").join(oid.to_string())
+    }
+
     fn find_tablespace(&self, name: &str) -> Result<Option<SysRow>> {
         let found =
             self.core.store.index_scan(indexes::PG_TABLESPACE_NAME, &[Datum::text(name)])?;
@@ -110,7 +110,7 @@ impl Session {
 
     fn make_tablespace_folder(&self, oid: Oid, location: &str, in_place: bool) -> Result<()> {
         let disk = self.core.database.disk();
-        let link = link_of(oid);
+        let link = self.tablespace_link(oid);
         if in_place {
             let folder = link.join(VERSION_FOLDER);
             disk.create_dir_all(&folder)?;
@@ -129,9 +129,13 @@ impl Session {
             }
             disk.create_dir_all(&folder)?;
             disk.sync_dir(place)?;
-            disk.symlink(place, &link)?;
+            if let Err(e) = disk.symlink(place, &link) {
+                // Another attempt is to find the place as it was.
+                let _ = disk.remove_dir_all(&folder);
+                return Err(e.into());
+            }
         }
-        let links = Path::new("pg_tblspc");
+        let links = &self.core.database.dir().join("pg_tblspc");
         Ok(disk.sync_dir(links)?)
     }
 
@@ -166,7 +170,7 @@ impl Session {
             return Err(not_empty());
         }
         let disk = self.core.database.disk();
-        let link = link_of(oid);
+        let link = self.tablespace_link(oid);
         let folder = link.join(VERSION_FOLDER);
         if disk.exists(&folder) {
             let listed = disk.list(&folder)?;

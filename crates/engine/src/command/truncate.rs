@@ -20,6 +20,7 @@ impl Ddl<'_> {
             self.storage.lock(found.oid, LockMode::AccessExclusive)?;
             let found = self.view.relation(found.oid)?;
             self.check_unused(&found, "TRUNCATE")?;
+            found.check_handler()?;
             if !matches!(found.kind, RelKind::Table | RelKind::Partitioned) {
                 bail!(WRONG_OBJECT_TYPE, "\"{}\" is not a table", found.name);
             }

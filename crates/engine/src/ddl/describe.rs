@@ -648,30 +648,7 @@ impl Ddl<'_> {
                 format!("operator class {name} for access method {}", self.method_name(c.am)?)
             }
             oids::PG_OPFAMILY => format!("operator family {}", self.opfamily_label(a.object)?),
-            oids::PG_AMOP => {
-                let row = self.row_of(a.class, a.object)?;
-                let op = ObjectAddress::new(oids::PG_OPERATOR, row.oid("amopopr")?);
-                format!(
-                    "operator {} ({}, {}) of operator family {}: {}",
-                    row.i16("amopstrategy")?,
-                    self.format_type(row.oid("amoplefttype")?, -1),
-                    self.format_type(row.oid("amoprighttype")?, -1),
-                    self.opfamily_label(row.oid("amopfamily")?)?,
-                    self.describe(op)?.trim_start_matches("operator ")
-                )
-            }
-            oids::PG_AMPROC => {
-                let row = self.row_of(a.class, a.object)?;
-                let f = ObjectAddress::new(oids::PG_PROC, row.oid("amproc")?);
-                format!(
-                    "function {} ({}, {}) of operator family {}: {}",
-                    row.i16("amprocnum")?,
-                    self.format_type(row.oid("amproclefttype")?, -1),
-                    self.format_type(row.oid("amprocrighttype")?, -1),
-                    self.opfamily_label(row.oid("amprocfamily")?)?,
-                    self.describe(f)?.trim_start_matches("function ")
-                )
-            }
+            oids::PG_AMOP | oids::PG_AMPROC => self.describe_member(a)?,
             oids::PG_AM => named("access method", "amname")?,
             oids::PG_TABLESPACE => named("tablespace", "spcname")?,
             oids::PG_EVENT_TRIGGER => named("event trigger", "evtname")?,
@@ -688,6 +665,46 @@ impl Ddl<'_> {
                 let server = self.row_of(oids::PG_FOREIGN_SERVER, row.oid("umserver")?)?;
                 format!("user mapping for {user} on server {}", server.text("srvname")?)
             }
+            oids::PG_PUBLICATION_REL | oids::PG_PUBLICATION_NAMESPACE => {
+                self.describe_published(a)?
+            }
+            _ => format!("object {} of class {}", a.object, a.class),
+        })
+    }
+
+    /// A member of an operator family.
+    fn describe_member(&self, a: ObjectAddress) -> Result<String> {
+        Ok(match a.class {
+            oids::PG_AMOP => {
+                let row = self.row_of(a.class, a.object)?;
+                let op = ObjectAddress::new(oids::PG_OPERATOR, row.oid("amopopr")?);
+                format!(
+                    "operator {} ({}, {}) of operator family {}: {}",
+                    row.i16("amopstrategy")?,
+                    self.format_type(row.oid("amoplefttype")?, -1),
+                    self.format_type(row.oid("amoprighttype")?, -1),
+                    self.opfamily_label(row.oid("amopfamily")?)?,
+                    self.describe(op)?.trim_start_matches("operator ")
+                )
+            }
+            _ => {
+                let row = self.row_of(a.class, a.object)?;
+                let f = ObjectAddress::new(oids::PG_PROC, row.oid("amproc")?);
+                format!(
+                    "function {} ({}, {}) of operator family {}: {}",
+                    row.i16("amprocnum")?,
+                    self.format_type(row.oid("amproclefttype")?, -1),
+                    self.format_type(row.oid("amprocrighttype")?, -1),
+                    self.opfamily_label(row.oid("amprocfamily")?)?,
+                    self.describe(f)?.trim_start_matches("function ")
+                )
+            }
+        })
+    }
+
+    /// A table or schema of a publication.
+    fn describe_published(&self, a: ObjectAddress) -> Result<String> {
+        Ok(match a.class {
             oids::PG_PUBLICATION_REL => {
                 let row = self.row_of(a.class, a.object)?;
                 let rel = self.view.relation(row.oid("prrelid")?)?;
@@ -698,7 +715,7 @@ impl Ddl<'_> {
                     publication.text("pubname")?
                 )
             }
-            oids::PG_PUBLICATION_NAMESPACE => {
+            _ => {
                 let row = self.row_of(a.class, a.object)?;
                 let schema = self.view.namespace(row.oid("pnnspid")?)?;
                 let publication = self.row_of(oids::PG_PUBLICATION, row.oid("pnpubid")?)?;
@@ -708,7 +725,6 @@ impl Ddl<'_> {
                     publication.text("pubname")?
                 )
             }
-            _ => format!("object {} of class {}", a.object, a.class),
         })
     }
 
@@ -770,11 +786,9 @@ fn wrong_kind(rel: &RelationDesc, word: &str) -> Error {
 
 fn undefined_code(kind: ObjectKind) -> base::SqlState {
     match kind {
-        ObjectKind::Table
-        | ObjectKind::Sequence
-        | ObjectKind::View
-        | ObjectKind::MatView
-        | ObjectKind::ForeignTable => base::SqlState::UNDEFINED_TABLE,
+        ObjectKind::Table | ObjectKind::Sequence | ObjectKind::View | ObjectKind::MatView => {
+            base::SqlState::UNDEFINED_TABLE
+        }
         ObjectKind::Schema => base::SqlState::INVALID_SCHEMA_NAME,
         ObjectKind::Database => base::SqlState::INVALID_CATALOG_NAME,
         _ => base::SqlState::UNDEFINED_OBJECT,

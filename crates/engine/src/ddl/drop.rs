@@ -424,6 +424,9 @@ impl Ddl<'_> {
         if matches!(rel.kind, RelKind::Index | RelKind::PartitionedIndex) {
             self.delete_all(indexes::PG_INDEX_INDEXRELID, &key)?;
         }
+        if rel.kind == RelKind::Foreign {
+            self.remove_foreign_table(oid)?;
+        }
         if rel.kind == RelKind::Sequence {
             self.delete_all(indexes::PG_SEQUENCE_SEQRELID, &key)?;
         }

@@ -33,7 +33,7 @@ impl Ddl<'_> {
     /// CREATE TABLE.
     pub fn create_table(&self, stmt: &CreateTableStmt) -> Result<()> {
         if stmt.foreign.is_some() {
-            return Err(Error::unsupported("CREATE FOREIGN TABLE"));
+            refuse_foreign_keys(stmt)?;
         }
         if let Some(am) = &stmt.access_method
             && am != "heap"
@@ -62,13 +62,17 @@ impl Ddl<'_> {
             oid: None,
             name: &stmt.rel.name,
             namespace,
-            kind: match stmt.partition_by {
-                Some(_) => RelKind::Partitioned,
-                None => RelKind::Table,
+            kind: match (&stmt.partition_by, &stmt.foreign) {
+                (Some(_), _) => RelKind::Partitioned,
+                (None, Some(_)) => RelKind::Foreign,
+                (None, None) => RelKind::Table,
             },
             persistence,
             owner: self.user(),
-            am: if stmt.partition_by.is_some() { Oid::INVALID } else { oids::HEAP_AM },
+            am: match stmt.partition_by.is_some() || stmt.foreign.is_some() {
+                true => Oid::INVALID,
+                false => oids::HEAP_AM,
+            },
             tablespace: self.tablespace(stmt.tablespace.as_deref())?,
             columns: &columns,
             options: reloptions(&stmt.options)?,
@@ -80,7 +84,10 @@ impl Ddl<'_> {
             let ty = ObjectAddress::new(oids::PG_TYPE, of_type);
             depend::record(self.rows, own, ty, DependKind::Normal)?;
         }
-        if stmt.partition_by.is_none() {
+        if let Some((server, options)) = &stmt.foreign {
+            self.insert_foreign_table(oid, server, options)?;
+            self.foreign_column_options(oid, stmt)?;
+        } else if stmt.partition_by.is_none() {
             self.create_toast_if_needed(oid)?;
         }
         self.on_commit(oid, stmt.on_commit, persistence)?;
@@ -101,6 +108,19 @@ impl Ddl<'_> {
         }
         if stmt.partition_of.is_some() {
             self.inherit_indexes(oid, &inherited.parents[0])?;
+        }
+        Ok(())
+    }
+
+    fn foreign_column_options(&self, table: Oid, stmt: &CreateTableStmt) -> Result<()> {
+        for e in &stmt.elements {
+            let TableElement::Column(def) = e else { continue };
+            if def.fdw_options.is_empty() {
+                continue;
+            }
+            if let Some(n) = self.view.relation(table)?.column_number(&def.name) {
+                self.alter_column_options(table, n, &def.fdw_options)?;
+            }
         }
         Ok(())
     }
@@ -480,6 +500,30 @@ impl Ddl<'_> {
         depend::record(self.rows, own, column, kind)?;
         self.depend_expr(own, cooked, table)
     }
+}
+
+/// A foreign table has no keys: nobody watches over its rows.
+fn refuse_foreign_keys(stmt: &CreateTableStmt) -> Result<()> {
+    let mut all: Vec<&Constraint> = Vec::new();
+    for e in &stmt.elements {
+        match e {
+            TableElement::Column(def) => all.extend(&def.constraints),
+            TableElement::Constraint(c) => all.push(c),
+            _ => {}
+        }
+    }
+    for c in all {
+        let what = match &c.kind {
+            ConstraintKind::PrimaryKey(_) => "primary key",
+            ConstraintKind::Unique(_) => "unique",
+            ConstraintKind::ForeignKey(_) => "foreign key",
+            ConstraintKind::Exclude(_) => "exclusion",
+            _ => continue,
+        };
+        let text = format!("{what} constraints are not supported on foreign tables");
+        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, text).at(c.pos));
+    }
+    Ok(())
 }
 
 /// Puts a constraint where its turn comes.

@@ -424,6 +424,38 @@ fn row_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
             ddl.create_trigger(c)?;
             "CREATE TRIGGER"
         }
+        Stmt::CreateForeignDataWrapper(c) => {
+            ddl.create_wrapper(c)?;
+            "CREATE FOREIGN DATA WRAPPER"
+        }
+        Stmt::AlterForeignDataWrapper(a) => {
+            ddl.alter_wrapper(a)?;
+            "ALTER FOREIGN DATA WRAPPER"
+        }
+        Stmt::CreateForeignServer(c) => {
+            ddl.create_server(c)?;
+            "CREATE SERVER"
+        }
+        Stmt::AlterForeignServer(a) => {
+            ddl.alter_server(a)?;
+            "ALTER SERVER"
+        }
+        Stmt::UserMapping(u) => {
+            ddl.user_mapping(u)?;
+            match u.action {
+                parser::ast::UserMappingAction::Create => "CREATE USER MAPPING",
+                parser::ast::UserMappingAction::Alter => "ALTER USER MAPPING",
+                parser::ast::UserMappingAction::Drop => "DROP USER MAPPING",
+            }
+        }
+        Stmt::CreatePublication(c) => {
+            ddl.create_publication(c)?;
+            "CREATE PUBLICATION"
+        }
+        Stmt::AlterPublication(a) => {
+            ddl.alter_publication(a)?;
+            "ALTER PUBLICATION"
+        }
         Stmt::CreateStatistics(c) => {
             ddl.create_statistics(c)?;
             "CREATE STATISTICS"
@@ -445,7 +477,7 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
     let tag = match stmt {
         Stmt::CreateTable(c) => {
             ddl.create_table(c)?;
-            "CREATE TABLE"
+            if c.foreign.is_some() { "CREATE FOREIGN TABLE" } else { "CREATE TABLE" }
         }
         Stmt::CreateIndex(c) => {
             ddl.create_index_stmt(c)?;

@@ -16,11 +16,11 @@ const EPOCH_SHIFT: i64 = 946_684_800_000_000;
 impl SysSession for StatementEnv<'_> {
     fn tablespace_location(&self, oid: Oid) -> Result<String> {
         let link = format!("pg_tblspc/{oid}");
-        let path = std::path::Path::new(&link);
+        let path = self.core.database.dir().join(&link);
         let disk = self.core.database.disk();
-        match disk.link_target(path) {
+        match disk.link_target(&path) {
             Some(target) => Ok(target.display().to_string()),
-            None if disk.exists(path) => Ok(link),
+            None if disk.exists(&path) => Ok(link),
             None => base::bail!(
                 UNDEFINED_FILE,
                 "could not read symbolic link \"{link}\": No such file or directory"

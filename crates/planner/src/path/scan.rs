@@ -15,6 +15,7 @@ impl Root<'_> {
     /// Finds out the size of a table and what indexes it has.
     pub fn load_relation(&mut self, rel: usize) -> Result<()> {
         let BaseKind::Table(desc) = self.rels[rel].kind.clone() else { return Ok(()) };
+        desc.check_handler()?;
         let (pages, tuples, visible) = self.relation_size(&desc)?;
         let r = &mut self.rels[rel];
         r.pages = pages;

@@ -70,6 +70,11 @@ impl Alter<'_, '_> {
                 self.move_to_tablespace(rel, space)
             }
             AlterTableKind::Trigger { state, target } => ddl.set_trigger_state(rel, *state, target),
+            AlterTableKind::FdwOptions(options) => ddl.alter_table_options(rel.oid, options),
+            AlterTableKind::ColumnFdwOptions { column, options } => {
+                let n = self.column(rel, column)?;
+                ddl.alter_column_options(rel.oid, n, options)
+            }
             AlterTableKind::NotOf => {
                 if !rel.of_type.is_valid() {
                     bail!(WRONG_OBJECT_TYPE, "\"{}\" is not a typed table", rel.name);

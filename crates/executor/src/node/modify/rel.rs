@@ -60,6 +60,7 @@ impl ResultRel {
         rti: u32,
         rel: Arc<RelationDesc>,
     ) -> Result<ResultRel> {
+        rel.check_handler()?;
         let open = Arc::clone(rel.open(c.storage()?, c.ec.catalog)?);
         let belonging = match rel.is_partition {
             true => super::route::Belonging::compile(c, &rel)?,
