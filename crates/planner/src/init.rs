@@ -220,6 +220,7 @@ impl Root<'_> {
             syn_left: left.clone(),
             syn_right: right.clone(),
             lhs_strict: false,
+            delays_upper: false,
             semi_ops: Vec::new(),
             semi_rhs: Vec::new(),
             semi_can_hash: false,
@@ -264,7 +265,8 @@ impl Root<'_> {
                     || !clause_relids.overlaps(&other.min_left)
                     || semi_like(kind)
                     || semi_like(other.kind)
-                    || !other.lhs_strict)
+                    || !other.lhs_strict
+                    || other.delays_upper)
             {
                 min_right.extend(&both);
             }
@@ -325,11 +327,11 @@ impl Root<'_> {
 
     /// Adds to `relids` what outer joins below must be done before a condition on them can be
     /// tested. True if something was added.
-    fn delay_for_outer_joins(&self, relids: &mut Relids) -> bool {
+    fn delay_for_outer_joins(&mut self, relids: &mut Relids) -> bool {
         let mut delayed = false;
         loop {
             let before = relids.clone();
-            for s in &self.special {
+            for s in &mut self.special {
                 if s.kind == JoinKind::Semi {
                     continue;
                 }
@@ -338,6 +340,7 @@ impl Root<'_> {
                 if touches {
                     relids.extend(&s.min_left);
                     relids.extend(&s.min_right);
+                    s.delays_upper |= s.kind != JoinKind::Full;
                     delayed = true;
                 }
             }

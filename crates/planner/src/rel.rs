@@ -116,6 +116,8 @@ pub struct SpecialJoin {
     pub syn_right: Relids,
     /// The condition is strict for the left side.
     pub lhs_strict: bool,
+    /// A condition that is not its own had to wait for it: joins above must leave it whole.
+    pub delays_upper: bool,
     /// For a semijoin: the equality operators and right expressions, if it can be made unique.
     pub semi_ops: Vec<Oid>,
     pub semi_rhs: Vec<Expr>,

@@ -310,7 +310,7 @@ impl Root<'_> {
         outer: (Cost, f64),
         inner: (Cost, f64, i32),
         inner_path: &Path,
-        first: &Rc<Restriction>,
+        first: Option<&Rc<Restriction>>,
         merge_quals: EvalCost,
         other_quals: EvalCost,
         tuples: f64,
@@ -322,7 +322,10 @@ impl Root<'_> {
         let s = self.env.settings;
         let outer_rows = clamp_rows(outer.1);
         let inner_rows = clamp_rows(inner.1);
-        let ends = self.merge_ends(first, outer_relids)?;
+        let ends = match first {
+            Some(first) => self.merge_ends(first, outer_relids)?,
+            None => (0.0, 1.0, 0.0, 1.0),
+        };
         let (mut oss, mut oes, mut iss, mut ies) = ends;
         match kind {
             JoinKind::Left | JoinKind::Anti => (oss, oes) = (0.0, 1.0),
@@ -440,6 +443,7 @@ pub fn inner_special_of(root: &Root, outer: usize, inner: usize) -> SpecialJoin 
         syn_left: left,
         syn_right: right,
         lhs_strict: false,
+        delays_upper: false,
         semi_ops: Vec::new(),
         semi_rhs: Vec::new(),
         semi_can_hash: false,

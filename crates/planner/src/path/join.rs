@@ -665,12 +665,13 @@ impl Root<'_> {
     }
 
     fn merge_joins(&mut self, p: &Pair) -> Result<()> {
-        if p.merge_clauses.is_empty() || p.kind == JoinKind::RightSemi {
+        if p.kind == JoinKind::RightSemi || p.merge_clauses.is_empty() && p.kind != JoinKind::Full {
             return Ok(());
         }
         if matches!(p.kind, JoinKind::Right | JoinKind::RightAnti | JoinKind::Full)
             && p.restrictions
                 .iter()
+                .filter(|r| !matches!(r.clause, Expr::Const(_)))
                 .any(|r| !r.pushed_down && !p.merge_clauses.iter().any(|m| m.serial == r.serial))
         {
             return Ok(());
@@ -681,6 +682,10 @@ impl Root<'_> {
         else {
             return Ok(());
         };
+        if base.is_empty() {
+            // Without a column to merge by, every row is joined with every other.
+            return self.merge_with(p, &outer, &inner, &[]);
+        }
         // Both sides sorted, each column first in turn.
         for first in 0..base.len() {
             let mut keys = base.clone();
@@ -820,7 +825,8 @@ impl Root<'_> {
         let outer_ids = self.rels[p.outer].relids.clone();
         let (clauses, clause_keys) = self.merge_clauses_for(p, &outer_ids, keys);
         let all_needed = matches!(p.kind, JoinKind::Right | JoinKind::RightAnti | JoinKind::Full);
-        if clauses.is_empty() || all_needed && clauses.len() < p.merge_clauses.len() {
+        let cross = p.kind == JoinKind::Full && p.merge_clauses.is_empty();
+        if clauses.is_empty() && !cross || all_needed && clauses.len() < p.merge_clauses.len() {
             return Ok(());
         }
         let inner_keys = self.inner_keys(p, keys);
@@ -863,7 +869,7 @@ impl Root<'_> {
             (oc, outer.rows),
             (ic, inner.rows, inner.target.width),
             inner_for_cost,
-            &clauses[0],
+            clauses.first(),
             merge_quals,
             other_quals,
             tuples,
