@@ -16,13 +16,26 @@ pub const INNER_VAR: u32 = u32::MAX - 1;
 pub const INDEX_VAR: u32 = u32::MAX - 2;
 
 /// A value known while planning.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Const {
     pub ty: Oid,
     pub typmod: i32,
     pub collation: Oid,
     pub value: Datum,
     pub location: Location,
+}
+
+/// The same constant: NaN is the same as NaN here.
+impl PartialEq for Const {
+    fn eq(&self, other: &Const) -> bool {
+        let same = match (&self.value, &other.value) {
+            (Datum::F64(a), Datum::F64(b)) => a.to_bits() == b.to_bits(),
+            (Datum::F32(a), Datum::F32(b)) => a.to_bits() == b.to_bits(),
+            (a, b) => a == b,
+        };
+        let about = |c: &Const| (c.ty, c.typmod, c.collation, c.location);
+        same && about(self) == about(other)
+    }
 }
 
 /// Which row of a modified table a column of it means.
