@@ -19,9 +19,18 @@ struct Found {
     collation: Oid,
     strength: Strength,
     location: Location,
+    /// What it is in conflict with.
+    other: Oid,
 }
 
-const NOTHING: Found = Found { collation: Oid::INVALID, strength: Strength::None, location: None };
+const NOTHING: Found = Found {
+    collation: Oid::INVALID,
+    strength: Strength::None,
+    location: None,
+    other: Oid::INVALID,
+};
+
+const USE_COLLATE: &str = "Use the COLLATE clause to set the collation explicitly.";
 
 impl Found {
     /// What functions are given: none if it is not certain.
@@ -32,6 +41,9 @@ impl Found {
 
 /// `assign_query_collations`: every expression of this level.
 pub(crate) fn assign_query(a: &mut Analyzer, query: &mut Query) -> Result<()> {
+    for t in query.target_list.iter_mut().filter(|t| t.sort_group_ref != 0) {
+        sortable(a, &mut t.expr)?;
+    }
     let mut result = Ok(());
     ir::walk::own_exprs_mut(query, &mut |e| {
         if result.is_ok() {
@@ -39,6 +51,52 @@ pub(crate) fn assign_query(a: &mut Analyzer, query: &mut Query) -> Result<()> {
         }
     });
     result
+}
+
+/// What is sorted, grouped or made distinct by must have one collation.
+fn sortable(a: &mut Analyzer, expr: &mut Expr) -> Result<()> {
+    let found = walk(a, expr)?;
+    if found.strength == Strength::Conflict {
+        return Err(mismatch(a, found.collation, found.other, found.location));
+    }
+    let collatable = a.collation_of_type(expr.ty())?.is_valid();
+    if collatable && found.strength != Strength::Explicit && !expr.collation().is_valid() {
+        return Err(undetermined("string comparison"));
+    }
+    Ok(())
+}
+
+/// Two collations of which neither is stronger.
+pub(crate) fn mismatch(a: &Analyzer, one: Oid, other: Oid, at: Location) -> base::Error {
+    err!(
+        COLLATION_MISMATCH,
+        "collation mismatch between implicit collations \"{}\" and \"{}\"",
+        name_of(a, one),
+        name_of(a, other)
+    )
+    .hint("You can choose the collation by applying the COLLATE clause to one or both expressions.")
+    .at(at)
+}
+
+fn undetermined(what: &str) -> base::Error {
+    err!(INDETERMINATE_COLLATION, "could not determine which collation to use for {what}")
+        .hint(USE_COLLATE)
+}
+
+/// What a function does with its arguments' collation, if it cannot do without one.
+fn need(function: Oid) -> Option<&'static str> {
+    Some(match function.0 {
+        67 | 157 | 360 | 458 | 459 | 740..=743 | 1048..=1053 | 1063 | 1064 | 1078 => {
+            "string comparison"
+        }
+        850 | 851 | 1569 | 1570 | 1631 | 1632 => "LIKE",
+        1633 | 1634 | 1660 | 1661 => "ILIKE",
+        1238 | 1239 | 1254 | 1256 | 1656..=1659 => "regular expression",
+        870 => "lower() function",
+        871 => "upper() function",
+        872 => "initcap() function",
+        _ => return None,
+    })
 }
 
 /// `assign_expr_collations`.
@@ -79,6 +137,7 @@ fn merge(a: &Analyzer, into: &mut Found, new: Found) -> Result<()> {
                 *into = new;
             } else if new.collation != oids::DEFAULT_COLLATION {
                 into.strength = Strength::Conflict;
+                (into.other, into.location) = (new.collation, new.location);
             }
             Ok(())
         }
@@ -96,7 +155,7 @@ fn merge(a: &Analyzer, into: &mut Found, new: Found) -> Result<()> {
 fn leaf(expr: &Expr) -> Found {
     let collation = expr.collation();
     let strength = if collation.is_valid() { Strength::Implicit } else { Strength::None };
-    Found { collation, strength, location: expr.location() }
+    Found { collation, strength, location: expr.location(), ..NOTHING }
 }
 
 fn walk(a: &mut Analyzer, expr: &mut Expr) -> Result<Found> {
@@ -117,7 +176,7 @@ fn walk(a: &mut Analyzer, expr: &mut Expr) -> Result<Found> {
         Expr::Collate { arg, collation, location } => {
             walk(a, arg)?;
             let (collation, location) = (*collation, *location);
-            return Ok(Found { collation, strength: Strength::Explicit, location });
+            return Ok(Found { collation, strength: Strength::Explicit, location, ..NOTHING });
         }
         Expr::FieldSelect { arg, .. } => {
             walk(a, arg)?;
@@ -203,6 +262,9 @@ fn walk_aggregate(a: &mut Analyzer, agg: &mut ir::Aggref) -> Result<Found> {
     }
     let single = agg.args.len() == 1;
     for (i, t) in agg.args.iter_mut().enumerate() {
+        if t.sort_group_ref != 0 && agg.kind != 'h' {
+            sortable(a, &mut t.expr)?;
+        }
         let found = walk(a, &mut t.expr)?;
         if agg.kind == 'h' {
             // Each hypothetical value is compared with its column.
@@ -222,16 +284,31 @@ fn walk_aggregate(a: &mut Analyzer, agg: &mut ir::Aggref) -> Result<Found> {
 
 /// What the node's value has, from its type and its operands.
 fn finish(a: &mut Analyzer, expr: &mut Expr, inner: Found, place: Location) -> Result<Found> {
+    if inner.strength == Strength::Conflict {
+        let function = match expr {
+            Expr::Func(f) => f.func,
+            Expr::Op(o) => o.func,
+            Expr::ScalarArrayOp(s) => s.func,
+            _ => Oid::INVALID,
+        };
+        let what = match expr {
+            Expr::MinMax { .. } => Some("string comparison"),
+            _ => need(function),
+        };
+        if let Some(what) = what {
+            return Err(undetermined(what));
+        }
+    }
     let own = a.collation_of_type(expr.ty())?;
     let domain = matches!(expr, Expr::CoerceToDomain { .. });
     let found = if !own.is_valid() {
         NOTHING
     } else if domain && own != oids::DEFAULT_COLLATION {
-        Found { collation: own, strength: Strength::Implicit, location: place }
+        Found { collation: own, strength: Strength::Implicit, location: place, ..NOTHING }
     } else if inner.strength > Strength::None {
         inner
     } else {
-        Found { collation: own, strength: Strength::Implicit, location: place }
+        Found { collation: own, strength: Strength::Implicit, location: place, ..NOTHING }
     };
     set(expr, found.usable(), inner.usable());
     Ok(found)

@@ -257,7 +257,6 @@ impl Analyzer<'_> {
         if !default.is_valid() {
             return Ok(default);
         }
-        let _ = union_all;
         Ok(match (l.2, r.2) {
             (a, b) if a == b && a.is_valid() => a,
             (a, b) if !b.is_valid() || b == oids::DEFAULT_COLLATION => {
@@ -268,7 +267,8 @@ impl Analyzer<'_> {
                 }
             }
             (a, b) if !a.is_valid() || a == oids::DEFAULT_COLLATION => b,
-            _ => Oid::INVALID,
+            _ if union_all => Oid::INVALID,
+            (a, b) => return Err(crate::collate::mismatch(self, a, b, r.3)),
         })
     }
 

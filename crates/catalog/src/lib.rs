@@ -43,7 +43,9 @@ pub use heap_store::{HeapStore, OidSource, OpenTable, SysTables};
 pub use load_relation::{Loader, options};
 pub use memory::MemorySource;
 pub use objects::Objects;
-pub use open::{OpenRelation, Opened, builtin_support, key_cmp, open_index, open_relation};
+pub use open::{
+    OpenRelation, Opened, builtin_support, key_cmp, open_index, open_relation, type_info,
+};
 pub use rows::{RowStore, RowWriter, SysRow};
 pub use source::Source;
 pub use view::{CatalogView, ViewContext};

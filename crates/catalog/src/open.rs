@@ -10,11 +10,12 @@ use access::heap::{AttrSet, HeapDesc, HeapRel};
 use access::index::{IndexMethod, IndexRel, KeyCmp, KeyColumn};
 use access::toast::ToastRel;
 use base::{Error, Oid, Result};
-use functions::{CallInfo, FnCtx, StaticEnv};
+use functions::{CallInfo, FnCtx, KnownTypes, StaticEnv};
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use types::Datum;
+use types::io::TypeInfo;
 use types::tuple::Compression;
 
 /// A relation's files as the access methods see them.
@@ -45,6 +46,62 @@ impl fmt::Debug for Opened {
 /// Where operator families' support functions are found.
 type Support<'a> = &'a dyn Fn(Oid, Oid, i16) -> Result<Option<Oid>>;
 
+/// Where facts about types that users made are found.
+type TypeFacts<'a> = &'a dyn Fn(Oid) -> Option<Arc<TypeInfo>>;
+
+/// Facts about a type for reading, writing and comparing its values.
+pub fn type_info(view: &CatalogView, oid: Oid) -> Option<Arc<TypeInfo>> {
+    if let Some(info) = functions::builtin_type_info(oid) {
+        return Some(Arc::new(info));
+    }
+    let t = view.find_type(oid).ok()??;
+    let (mut base, mut base_typmod) = (t.clone(), t.typmod);
+    while base.kind == b'd' {
+        base = view.find_type(base.base_type).ok()??;
+        if base_typmod < 0 {
+            base_typmod = base.typmod;
+        }
+    }
+    Some(Arc::new(TypeInfo {
+        oid,
+        name: t.name.clone(),
+        len: t.len,
+        byval: t.by_val,
+        align: builtin::align_bytes(t.align),
+        storage: t.storage,
+        phys: types::phys_type(base.oid, t.len, t.by_val),
+        typtype: t.kind,
+        category: t.category,
+        delim: t.delim,
+        elem: if t.is_array() { t.elem } else { Oid::INVALID },
+        array: t.array,
+        base: match t.kind {
+            b'd' => base.oid,
+            b'r' | b'm' => t.range_subtype,
+            _ => Oid::INVALID,
+        },
+        base_typmod,
+        relid: t.relation,
+        collation: t.collation,
+    }))
+}
+
+/// The types of an index's keys that users made, with those that they are made of.
+fn known_types(index: &IndexDesc, type_info: TypeFacts<'_>) -> KnownTypes {
+    let mut out = std::collections::HashMap::new();
+    let mut left: Vec<Oid> = index.tuple.attrs.iter().map(|a| a.type_oid).collect();
+    while let Some(oid) = left.pop() {
+        if oid < Oid::FIRST_NORMAL || out.contains_key(&oid) {
+            continue;
+        }
+        if let Some(info) = type_info(oid) {
+            left.extend([info.base, info.elem]);
+            out.insert(oid, info);
+        }
+    }
+    Arc::new(out)
+}
+
 /// The support functions of built-in families.
 pub fn builtin_support(family: Oid, type_oid: Oid, number: i16) -> Result<Option<Oid>> {
     let found = builtin::objects()
@@ -65,7 +122,8 @@ impl RelationDesc {
             false => None,
         };
         let support = |family, type_oid, number| view.amproc(family, type_oid, type_oid, number);
-        let open = open_relation(storage, self, toast.as_deref(), &support)?;
+        let type_info = |oid| type_info(view, oid);
+        let open = open_relation_of(storage, self, toast.as_deref(), (&support, &type_info))?;
         Ok(self.opened.0.get_or_init(|| Arc::new(open)))
     }
 }
@@ -76,6 +134,15 @@ pub fn open_relation(
     rel: &RelationDesc,
     toast: Option<&RelationDesc>,
     support: Support<'_>,
+) -> Result<OpenRelation> {
+    open_relation_of(storage, rel, toast, (support, &|_| None))
+}
+
+fn open_relation_of(
+    storage: &Arc<Storage>,
+    rel: &RelationDesc,
+    toast: Option<&RelationDesc>,
+    (support, type_info): (Support<'_>, TypeFacts<'_>),
 ) -> Result<OpenRelation> {
     let toast = match toast {
         None => None,
@@ -91,7 +158,8 @@ pub fn open_relation(
         }
     };
     let heap = Arc::new(HeapRel::open(storage, heap_desc(rel), toast));
-    let indexes = rel.indexes.iter().map(|i| open_index(i, support)).collect::<Result<Vec<_>>>()?;
+    let open = |i: &Arc<IndexDesc>| open_index_of(i, support, type_info);
+    let indexes = rel.indexes.iter().map(open).collect::<Result<Vec<_>>>()?;
     Ok(OpenRelation { heap, indexes })
 }
 
@@ -153,6 +221,16 @@ fn add_index_columns(desc: &mut HeapDesc, rel: &RelationDesc, index: &IndexDesc)
 
 /// What the index method needs of an index.
 pub fn open_index(index: &IndexDesc, support: Support<'_>) -> Result<Arc<IndexRel>> {
+    open_index_of(index, support, &|_| None)
+}
+
+/// As [`open_index`], with the facts of types that users made.
+fn open_index_of(
+    index: &IndexDesc,
+    support: Support<'_>,
+    type_info: TypeFacts<'_>,
+) -> Result<Arc<IndexRel>> {
+    let types = known_types(index, type_info);
     if index.am != oids::BTREE_AM {
         return Err(Error::unsupported(format!("access method {}", index.am)));
     }
@@ -166,7 +244,7 @@ pub fn open_index(index: &IndexDesc, support: Support<'_>) -> Result<Arc<IndexRe
         deduplicate &= support(family, input, 4)?.is_some();
         let option = index.options.get(i).copied().unwrap_or(0);
         keys.push(KeyColumn {
-            cmp: key_cmp(proc, index.collations.get(i).copied().unwrap_or_default()),
+            cmp: key_cmp_of(proc, index.collations.get(i).copied().unwrap_or_default(), &types),
             desc: option & 1 != 0,
             nulls_first: option & 2 != 0,
         });
@@ -209,6 +287,12 @@ pub fn compares_bytes(collation: Oid) -> bool {
 
 /// How a btree comparison function orders values.
 pub fn key_cmp(proc: Oid, collation: Oid) -> KeyCmp {
+    key_cmp_of(proc, collation, &KnownTypes::default())
+}
+
+/// As [`key_cmp`], with the types that users made among those compared.
+fn key_cmp_of(proc: Oid, collation: Oid, types: &KnownTypes) -> KeyCmp {
+    let types = types.clone();
     match proc.0 {
         350 | 351 | 842 | 356 | 358 | 1693 | 1092 | 2045 | 1314 | 1107 | 377 | 3251 | 5096
         | 2188 | 2189 | 2190 | 2191 | 2192 | 2193 => KeyCmp::Int,
@@ -217,7 +301,7 @@ pub fn key_cmp(proc: Oid, collation: Oid) -> KeyCmp {
         360 if compares_bytes(collation) => KeyCmp::Bytes,
         404 => KeyCmp::Custom(Arc::new(compare_oid_vectors)),
         _ => KeyCmp::Custom(Arc::new(move |a: &Datum, b: &Datum| {
-            compare_by_proc(proc, collation, a, b)
+            compare_by_proc(proc, (collation, &types), a, b)
         })),
     }
 }
@@ -228,13 +312,18 @@ fn compare_oid_vectors(a: &Datum, b: &Datum) -> Result<Ordering> {
     Ok(a.len().cmp(&b.len()).then_with(|| a.cmp(&b)))
 }
 
-fn compare_by_proc(proc: Oid, collation: Oid, a: &Datum, b: &Datum) -> Result<Ordering> {
+fn compare_by_proc(
+    proc: Oid,
+    (collation, types): (Oid, &KnownTypes),
+    a: &Datum,
+    b: &Datum,
+) -> Result<Ordering> {
     let collated = functions::lookup_collated(proc).filter(|_| !compares_bytes(collation));
     let entry = collated
         .or_else(|| functions::lookup(proc))
         .filter(|e| e.has_body)
         .ok_or_else(|| Error::unsupported(format!("comparing values with function {proc}")))?;
-    let env = StaticEnv::new(0);
+    let env = StaticEnv::with_types(types);
     let info = CallInfo { collation, ..CallInfo::of(proc) };
     let mut state = functions::CallState::default();
     let mut cx = FnCtx { env: &env, call: &info, state: &mut state };

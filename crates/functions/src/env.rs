@@ -5,6 +5,7 @@ use crate::call::CallInfo;
 use crate::ts::{Dictionary, TsConfig};
 use base::{Error, Oid, Result};
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::sync::Arc;
 use types::io::{Format, IoCtx, TypeInfo, TypeLookup};
 use types::{Datum, TupleDesc};
@@ -131,9 +132,13 @@ pub trait FnEnv {
     }
 }
 
+/// Facts about types that are not built in, for comparisons without a session.
+pub type KnownTypes = Arc<HashMap<Oid, Arc<TypeInfo>>>;
+
 /// A session of nothing but the built-in rows, for constant folding and tests.
 pub struct StaticEnv {
     format: Format,
+    types: KnownTypes,
     random: Cell<[u64; 2]>,
     now: i64,
 }
@@ -141,12 +146,17 @@ pub struct StaticEnv {
 impl StaticEnv {
     /// With default settings and this moment as `now()`.
     pub fn new(now: i64) -> StaticEnv {
-        StaticEnv { format: Format::default(), random: Cell::new([1, 2]), now }
+        StaticEnv::with_format(Format::default(), now)
+    }
+
+    /// With these types beside the built-in ones.
+    pub fn with_types(types: &KnownTypes) -> StaticEnv {
+        StaticEnv { types: types.clone(), ..StaticEnv::new(0) }
     }
 
     /// With these settings.
     pub fn with_format(format: Format, now: i64) -> StaticEnv {
-        StaticEnv { format, random: Cell::new([1, 2]), now }
+        StaticEnv { format, types: KnownTypes::default(), random: Cell::new([1, 2]), now }
     }
 }
 
@@ -231,7 +241,7 @@ pub fn builtin_type_info(oid: Oid) -> Option<TypeInfo> {
 
 impl TypeLookup for StaticEnv {
     fn type_info(&self, oid: Oid) -> Option<Arc<TypeInfo>> {
-        builtin_type_info(oid).map(Arc::new)
+        builtin_type_info(oid).map(Arc::new).or_else(|| self.types.get(&oid).cloned())
     }
     fn row_desc(&self, _: Oid, _: i32) -> Option<Arc<TupleDesc>> {
         None
@@ -269,7 +279,20 @@ impl CatalogLookup for StaticEnv {
         builtin::type_(oid).map(|t| t.typname.to_string())
     }
     fn compare_proc(&self, type_oid: Oid) -> Option<Oid> {
-        builtin_compare_proc(type_oid)
+        use types::oid;
+        let general = match self.types.get(&type_oid) {
+            Some(t) if t.elem.is_valid() => oid::ANYARRAY,
+            Some(t) => match t.typtype {
+                b'e' => oid::ANYENUM,
+                b'r' => oid::ANYRANGE,
+                b'm' => oid::ANYMULTIRANGE,
+                b'c' => oid::RECORD,
+                b'd' => return self.compare_proc(t.base),
+                _ => type_oid,
+            },
+            None => type_oid,
+        };
+        builtin_compare_proc(general)
     }
     fn hash_procs(&self, type_oid: Oid) -> Option<(Oid, Oid)> {
         builtin_hash_procs(type_oid)

@@ -46,6 +46,7 @@ pub fn plan_query(
     root.work_table = work_table;
     root.plan_ctes()?;
     prep::inline::sets(&mut root.query, env)?;
+    prep::note_states(&mut root.query, env)?;
     merge_to_join(&mut root.query);
     sublinks::pull_up_sublinks(&mut root.query, env)?;
     pull_up::pull_up_subqueries(&mut root.query, env)?;

@@ -191,6 +191,15 @@ impl Ddl<'_> {
         let plain = self.plain_support(&o, &p)?;
         let moving = self.moving_support(&o, &p, plain.result)?;
         let (combine, serial, deserial) = self.partial_support(&o, plain.state)?;
+        if plain.result == oids::INTERNAL && !p.args.contains(&oids::INTERNAL) {
+            return Err(err!(
+                INVALID_FUNCTION_DEFINITION,
+                "unsafe use of pseudo-type \"internal\""
+            )
+            .detail(
+                "A function returning \"internal\" must have at least one \"internal\" argument.",
+            ));
+        }
         let sort_op = match &o.sort_op {
             Some(_) if p.args.len() != 1 => {
                 let text = "sort operator can only be specified for single-argument aggregates";
@@ -475,15 +484,6 @@ impl Ddl<'_> {
                 (self.format_type(result, -1), super::function::polymorphic_inputs(result));
             return Err(err!(DATATYPE_MISMATCH, "cannot determine result data type").detail(
                 format!("A result of type {ty} requires at least one input of type {of}."),
-            ));
-        }
-        if result == oids::INTERNAL && !p.args.contains(&oids::INTERNAL) {
-            return Err(err!(
-                INVALID_FUNCTION_DEFINITION,
-                "unsafe use of pseudo-type \"internal\""
-            )
-            .detail(
-                "A function returning \"internal\" must have at least one \"internal\" argument.",
             ));
         }
         Ok(Support { state, trans: f.oid, inverse: Oid::INVALID, final_, result })

@@ -564,7 +564,11 @@ impl Ddl<'_> {
                 let p = self.view.proc(a.object)?;
                 let args: Vec<String> =
                     p.arg_types.iter().map(|t| self.format_type(*t, -1)).collect();
-                format!("function {}({})", quote(&p.name), args.join(","))
+                let schema = match self.view.proc_is_visible(&p)? {
+                    true => String::new(),
+                    false => format!("{}.", quote(&self.view.namespace(p.namespace)?.name)),
+                };
+                format!("function {schema}{}({})", quote(&p.name), args.join(","))
             }
             class if let Some(facts) = super::text_search::ts_class(class) => {
                 self.describe_text_search(facts, a.object)?

@@ -96,6 +96,14 @@ impl Ddl<'_> {
                 );
             }
         }
+        let mut foreign = foreign;
+        let mut seen = Vec::new();
+        foreign.delete_set_columns.retain(|n| {
+            !seen.contains(n) && {
+                seen.push(*n);
+                true
+            }
+        });
         let key = KeyPlan {
             name,
             columns,

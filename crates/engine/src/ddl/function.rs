@@ -501,7 +501,11 @@ impl Ddl<'_> {
                 .detail(format!("\"{}\" {was}.", old.name)));
         }
         let args: Vec<String> = old.arg_types.iter().map(|t| self.format_type(*t, -1)).collect();
-        let what = if old.kind == b'p' { "PROCEDURE" } else { "FUNCTION" };
+        let what = match old.kind {
+            b'p' => "PROCEDURE",
+            b'a' => "AGGREGATE",
+            _ => "FUNCTION",
+        };
         let hint = format!("Use DROP {what} {}({}) first.", old.name, args.join(","));
         if old.return_type != new.return_type || old.returns_set != new.returns_set {
             let text = match old.kind {

@@ -180,39 +180,7 @@ impl TypeLookup for ViewLookup {
     }
 
     fn type_info(&self, oid: Oid) -> Option<Arc<TypeInfo>> {
-        if let Some(info) = functions::builtin_type_info(oid) {
-            return Some(Arc::new(info));
-        }
-        let t = self.view.find_type(oid).ok()??;
-        let (mut base, mut base_typmod) = (t.clone(), t.typmod);
-        while base.kind == b'd' {
-            base = self.view.find_type(base.base_type).ok()??;
-            if base_typmod < 0 {
-                base_typmod = base.typmod;
-            }
-        }
-        Some(Arc::new(TypeInfo {
-            oid,
-            name: t.name.clone(),
-            len: t.len,
-            byval: t.by_val,
-            align: catalog::builtin::align_bytes(t.align),
-            storage: t.storage,
-            phys: types::phys_type(base.oid, t.len, t.by_val),
-            typtype: t.kind,
-            category: t.category,
-            delim: t.delim,
-            elem: if t.is_array() { t.elem } else { Oid::INVALID },
-            array: t.array,
-            base: match t.kind {
-                b'd' => base.oid,
-                b'r' | b'm' => t.range_subtype,
-                _ => Oid::INVALID,
-            },
-            base_typmod,
-            relid: t.relation,
-            collation: t.collation,
-        }))
+        catalog::type_info(&self.view, oid)
     }
 
     fn row_desc(&self, type_oid: Oid, typmod: i32) -> Option<Arc<TupleDesc>> {

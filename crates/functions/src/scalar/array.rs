@@ -288,7 +288,7 @@ fn concat(cx: &FnCtx, a: &Datum, b: &Datum) -> Result<Datum> {
         dims[0] += y.dims[0];
         lbounds = x.lbounds.clone();
     } else if nx == ny + 1 {
-        if x.dims[1..] != y.dims[..] {
+        if x.dims[1..] != y.dims[..] || x.lbounds[1..] != y.lbounds[..] {
             return Err(incompatible(
                 "Arrays with differing dimensions are not compatible for concatenation.".into(),
             ));
@@ -297,7 +297,7 @@ fn concat(cx: &FnCtx, a: &Datum, b: &Datum) -> Result<Datum> {
         dims[0] += 1;
         lbounds = x.lbounds.clone();
     } else if ny == nx + 1 {
-        if y.dims[1..] != x.dims[..] {
+        if y.dims[1..] != x.dims[..] || y.lbounds[1..] != x.lbounds[..] {
             return Err(incompatible(
                 "Arrays with differing dimensions are not compatible for concatenation.".into(),
             ));

@@ -330,7 +330,7 @@ fn chr(n: i32) -> Result<String> {
         bail!(PROGRAM_LIMIT_EXCEEDED, "null character not permitted");
     }
     if n < 0 {
-        bail!(PROGRAM_LIMIT_EXCEEDED, "character number must be positive");
+        bail!(INVALID_PARAMETER_VALUE, "character number must be positive");
     }
     if n > 0x0010_FFFF {
         bail!(PROGRAM_LIMIT_EXCEEDED, "requested character too large for encoding: {n}");

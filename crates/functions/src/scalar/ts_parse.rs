@@ -36,8 +36,13 @@ pub(crate) struct Token<'a> {
     pub kind: Kind,
 }
 
+/// Letters and digits. Databases are of locale C, where all that is not ASCII is a letter.
 fn is_word(c: char) -> bool {
-    c.is_alphanumeric()
+    c.is_ascii_alphanumeric() || !c.is_ascii()
+}
+
+fn is_letter(c: char) -> bool {
+    c.is_ascii_alphabetic() || !c.is_ascii()
 }
 
 fn is_ascii_word(c: char) -> bool {
@@ -279,7 +284,7 @@ fn token<'a>(rest: &'a str, out: &mut Vec<Token<'a>>) -> usize {
     }
     // A word with digits may begin a file's name, whatever its letters.
     let word = run(rest, is_word);
-    if rest[..word].contains(|c: char| c.is_numeric()) && rest[word..].starts_with(['.', '/']) {
+    if rest[..word].contains(|c: char| c.is_ascii_digit()) && rest[word..].starts_with(['.', '/']) {
         let more = path(&rest[word..]);
         if more > 0 {
             return put(word + more, Kind::File);
@@ -308,7 +313,7 @@ fn address<'a>(rest: &'a str, mut len: usize, out: &mut Vec<Token<'a>>) -> usize
 
 /// Which of three kinds a word is: of ASCII letters, of letters, with digits.
 fn kind_of(text: &str, kinds: [Kind; 3]) -> Kind {
-    let letters = |c: char| c == '-' || c.is_alphabetic();
+    let letters = |c: char| c == '-' || is_letter(c);
     match text.chars().all(letters) {
         true if text.is_ascii() => kinds[0],
         true => kinds[1],
@@ -323,7 +328,7 @@ fn words<'a>(rest: &'a str, out: &mut Vec<Token<'a>>) -> usize {
     while let Some(after) = rest[len..].strip_prefix('-') {
         let part = run(after, is_word);
         // A number is no part of a compound.
-        if !after[..part].contains(char::is_alphabetic) {
+        if !after[..part].contains(is_letter) {
             break;
         }
         ends.push((len + 1, len + 1 + part));

@@ -119,7 +119,8 @@ impl Dictionary {
 
     /// What it makes of a word: None if it does not know it, nothing for a stop word.
     pub fn lexize(&self, word: &str) -> Option<Vec<Norm>> {
-        let lower = word.to_lowercase();
+        // Locale C knows the case of ASCII letters only.
+        let lower = word.to_ascii_lowercase();
         match self {
             Dictionary::Simple { stop, accept } => {
                 if lower.is_empty() || stop.has(&lower) {

@@ -74,6 +74,8 @@ impl Parser<'_> {
             }
             _ => return Ok(false),
         };
+        // What stands right before, for clauses that may only come once.
+        let after_enforced = self.at > 0 && self.tokens[self.at - 1].kw == Kw::Enforced;
         self.at += if clause.contains(' ') { 2 } else { 1 };
         if place == Place::Domain {
             let what =
@@ -93,6 +95,10 @@ impl Parser<'_> {
         let Some(target) = target else {
             return Err(self.error_at(pos, &format!("misplaced {clause} clause")));
         };
+        if clause.ends_with("ENFORCED") && (after_enforced || !target.enforced) {
+            let message = "multiple ENFORCED/NOT ENFORCED clauses not allowed";
+            return Err(self.error_at(pos, message));
+        }
         match clause {
             "DEFERRABLE" => target.deferrable = true,
             "NOT DEFERRABLE" if target.initially_deferred => {

@@ -133,13 +133,8 @@ impl Root<'_> {
         let descent = f64::from(info.height + 1) * 50.0 * s.cpu_operator_cost;
         startup += descent;
         total += array_scans * descent;
-        Ok(IndexCost {
-            startup,
-            total,
-            selectivity,
-            correlation: self.index_correlation(rel, info)?,
-            pages,
-        })
+        let correlation = self.index_correlation(rel, info)?;
+        Ok(IndexCost { startup, total, selectivity, correlation, pages })
     }
 
     /// The operator's strategy in the index column's family; 0 if it is not in it.

@@ -41,24 +41,8 @@ impl Root<'_> {
             PathKind::Append { parts, shared_from } => {
                 self.create_append(path, parts, *shared_from)
             }
-            PathKind::Gather { sub, workers, single_copy } => {
-                let child = self.create(sub)?;
-                let target = child.target.clone();
-                let node = Gather {
-                    workers: *workers,
-                    single_copy: *single_copy,
-                    init_params: Vec::new(),
-                };
-                self.global.borrow_mut().parallel_used = true;
-                Ok(above(PlanNode::Gather(node), child, target))
-            }
-            PathKind::GatherMerge { sub, workers } => {
-                let mut child = self.create(sub)?;
-                let keys = self.sort_keys(&mut child, &path.pathkeys, None)?;
-                let target = child.target.clone();
-                let node = GatherMerge { workers: *workers, keys, init_params: Vec::new() };
-                self.global.borrow_mut().parallel_used = true;
-                Ok(above(PlanNode::GatherMerge(node), child, target))
+            PathKind::Gather { sub, .. } | PathKind::GatherMerge { sub, .. } => {
+                self.create_gather(path, sub)
             }
             PathKind::Agg(a) => self.create_agg(path, a),
             PathKind::Group { sub, clauses, having } => {
@@ -120,6 +104,26 @@ impl Root<'_> {
             }
             _ => Err(err!(INTERNAL_ERROR, "unrecognized path")),
         }
+    }
+
+    fn create_gather(&mut self, path: &Rc<Path>, sub: &Rc<Path>) -> Result<Plan> {
+        let mut child = self.create(sub)?;
+        self.global.borrow_mut().parallel_used = true;
+        let init_params = Vec::new();
+        let node = match &path.kind {
+            PathKind::GatherMerge { workers, .. } => {
+                let keys = self.sort_keys(&mut child, &path.pathkeys, None)?;
+                PlanNode::GatherMerge(GatherMerge { workers: *workers, keys, init_params })
+            }
+            PathKind::Gather { workers, single_copy, .. } => PlanNode::Gather(Gather {
+                workers: *workers,
+                single_copy: *single_copy,
+                init_params,
+            }),
+            _ => return Err(err!(INTERNAL_ERROR, "not a gather path")),
+        };
+        let target = child.target.clone();
+        Ok(above(node, child, target))
     }
 
     /// Columns are computed in the child itself if it can; else by a Result above it.

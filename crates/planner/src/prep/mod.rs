@@ -85,6 +85,28 @@ fn normalise_node(e: &mut Expr) {
     }
 }
 
+/// Notes the types of aggregates' states, so that an aggregate is the same wherever it is named:
+/// in the query, and in queries inside its expressions.
+pub fn note_states(query: &mut Query, env: &crate::root::Env) -> base::Result<()> {
+    let mut failed = None;
+    walk::own_exprs_mut(query, &mut |e| {
+        walk::transform(e, &mut |x| {
+            let done = match x {
+                Expr::Agg(a) => {
+                    env.catalog.aggregate(a.agg).map(|desc| a.trans_type = desc.trans_type)
+                }
+                Expr::SubLink(s) => note_states(&mut s.query, env),
+                _ => Ok(()),
+            };
+            failed = failed.take().or(done.err());
+        });
+    });
+    for inner in walk::nested_queries_mut(query) {
+        note_states(inner, env)?;
+    }
+    failed.map_or(Ok(()), Err)
+}
+
 /// Turns CTEs that are read once, and have no side effects, into subqueries.
 pub fn inline_ctes(query: &mut Query, env: &crate::root::Env) -> base::Result<()> {
     let mut i = 0;

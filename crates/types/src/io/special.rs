@@ -64,6 +64,11 @@ pub(super) fn send(type_oid: Oid, b: &[u8]) -> Option<Vec<u8>> {
             [closed, &n.to_be_bytes(), points].concat()
         }
         oid::JSONPATH => [&[1], b].concat(),
+        oid::TSVECTOR => ts::binary::send_vector(&ts::TsVector::decode(b)),
+        oid::TSQUERY => {
+            let text = String::from_utf8_lossy(b);
+            ts::binary::send_query(ts::parse_query(&text).ok().flatten().as_ref())
+        }
         oid::POLYGON => {
             let points = swapped(b, 0);
             let n = (points.len() / 16) as i32;
@@ -96,6 +101,9 @@ pub(super) fn receive(type_oid: Oid, b: &[u8]) -> Option<Option<Vec<u8>>> {
             Some([closed, &points].concat())
         }),
         oid::POLYGON => counted(b),
+        oid::TSVECTOR => ts::binary::receive_vector(b).map(|v| v.encode()),
+        oid::TSQUERY => ts::binary::receive_query(b)
+            .map(|q| q.map_or(String::new(), |q| q.to_string()).into_bytes()),
         oid::JSONPATH => b
             .strip_prefix(&[1])
             .and_then(|text| crate::jsonpath::parse(std::str::from_utf8(text).ok()?).ok())

@@ -6,6 +6,7 @@
 //! tsquery   its canonical text
 //! ```
 
+pub(crate) mod binary;
 mod query;
 mod vector;
 

@@ -577,9 +577,60 @@ impl Ddl<'_> {
         if let Some(facts) = ts_class(a.class).filter(|_| old != namespace) {
             self.check_ts_name(facts, namespace, &row.text(name)?, false)?;
         }
+        if old != namespace {
+            self.check_free_in(a, namespace)?;
+        }
         row.set_oid(column, namespace)?;
         self.rows.update(row)?;
         self.moved(a, old, namespace)
+    }
+
+    /// Fails if a schema has an object of this kind and name.
+    fn check_free_in(&self, a: ObjectAddress, namespace: Oid) -> Result<()> {
+        let schema = self.view.namespace(namespace)?;
+        if a.class == oids::PG_PROC {
+            let p = self.view.proc(a.object)?;
+            let all = self.view.all_procs_named(&p.name)?;
+            if all.iter().any(|o| o.namespace == namespace && o.arg_types == p.arg_types) {
+                let args: Vec<String> =
+                    p.arg_types.iter().map(|t| self.format_type(*t, -1)).collect();
+                bail!(
+                    DUPLICATE_FUNCTION,
+                    "function {}({}) already exists in schema \"{}\"",
+                    p.name,
+                    args.join(", "),
+                    schema.name
+                );
+            }
+            return Ok(());
+        }
+        let (name, column, method, noun) = match a.class {
+            oids::PG_OPCLASS => ("opcname", "opcnamespace", Some("opcmethod"), "operator class"),
+            oids::PG_OPFAMILY => ("opfname", "opfnamespace", Some("opfmethod"), "operator family"),
+            oids::PG_CONVERSION => ("conname", "connamespace", None, "conversion"),
+            oids::PG_STATISTIC_EXT => ("stxname", "stxnamespace", None, "statistics object"),
+            _ => return Ok(()),
+        };
+        let own = self.row_of(a.class, a.object)?;
+        for other in self.rows.table_scan(a.class)? {
+            let mut same =
+                other.oid(column)? == namespace && other.text(name)? == own.text(name)?;
+            let mut of = String::new();
+            if let Some(method) = method {
+                same &= other.oid(method)? == own.oid(method)?;
+                let am = self.row_of(oids::PG_AM, own.oid(method)?)?;
+                of = format!(" for access method \"{}\"", am.text("amname")?);
+            }
+            if same {
+                bail!(
+                    DUPLICATE_OBJECT,
+                    "{noun} \"{}\"{of} already exists in schema \"{}\"",
+                    own.text(name)?,
+                    schema.name
+                );
+            }
+        }
+        Ok(())
     }
 
     /// A sequence moves with the table that owns it.
