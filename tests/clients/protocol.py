@@ -140,6 +140,7 @@ def conversations():
     left = "select count(*) from pg_stat_activity where query like '%vanished cl' || 'ient%'"
     yield "statements of a client that is gone", c.query(left + " and pid <> pg_backend_pid()")
     c.close()
+    yield from vanishing()
     for junk in [b"\0\0\0\4abcd", b"\xff\xff\xff\xff", struct.pack("!II", 9, 196608) + b"x"]:
         c = Connection(junk)
         c.socket.shutdown(socket.SHUT_WR)
@@ -203,6 +204,41 @@ def execute(portal=b"", most=0):
 
 
 SYNC = message(b"S", b"")
+
+
+def vanishing():
+    """A client that is gone at any moment leaves no lock, no session and no row."""
+    c = session()
+    c.query("drop table if exists vanishing")
+    c.query("create table vanishing (a int)")
+    insert = [message(b"Q", b"set client_connection_check_interval = '100ms'; begin; insert into vanishing values (1)\0")]
+    holder = session()
+    holder.query("select pg_advisory_lock(7)")
+    for name, (messages, rest) in {
+        "in a transaction": (insert, b""),
+        "in a message": (insert, b"Q\0\0\1\0selec"),
+        "in a pipeline": (insert, parse("select * from vanishing for update") + bind()),
+        "with a portal half read": (insert, parse("select generate_series(1, 100000)") + bind() + execute(most=1)),
+        "in COPY in": (insert, message(b"Q", b"copy vanishing from stdin\0") + message(b"d", b"2\n3\n")),
+        "in COPY data": (insert, message(b"Q", b"copy vanishing from stdin\0") + b"d\0\0\1\0004\n"),
+        "in COPY out": (insert, message(b"Q", b"copy (select repeat('x', 1000) from generate_series(1, 100000)) to stdout\0")),
+        "in a large result": (insert, message(b"Q", b"select repeat('x', 1000) from generate_series(1, 100000)\0")),
+        "waiting for a lock": (insert, message(b"Q", b"select pg_advisory_lock(7)\0")),
+        "listening": (insert, message(b"Q", b"listen vanished\0")),
+    }.items():
+        gone = session()
+        gone.say(*messages)
+        gone.socket.sendall(rest)
+        time.sleep(0.1)
+        # A reset rather than a farewell.
+        gone.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        gone.close()
+        c.query("set lock_timeout = '20s'")
+        got = c.query("begin; lock table vanishing in access exclusive mode; select count(*) from vanishing; commit")
+        yield f"vanished {name}", got
+    c.query("drop table vanishing")
+    holder.close()
+    c.close()
 
 
 def extended():

@@ -6,6 +6,7 @@ use base::memory::Account;
 use os::sync::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use txn::Interrupts;
 
 /// What a session is doing.
@@ -88,6 +89,19 @@ pub struct SessionInfo {
     pub state: SessionState,
     /// The statement, or the last one.
     pub query: String,
+}
+
+/// Most bytes of a statement that are shown, with the end mark that C has.
+static QUERY_SIZE: AtomicUsize = AtomicUsize::new(1024);
+
+/// `track_activity_query_size`
+pub(crate) fn set_query_size(bytes: i64) {
+    QUERY_SIZE.store(usize::try_from(bytes).unwrap_or(1024).max(100), Ordering::Relaxed);
+}
+
+/// Most bytes of a statement that are shown.
+pub(crate) fn query_size() -> usize {
+    QUERY_SIZE.load(Ordering::Relaxed) - 1
 }
 
 struct Entry {

@@ -34,6 +34,7 @@ mod stats;
 pub mod sysfn;
 mod trigger;
 
+pub use ::functions::Regex;
 pub use activity::SslInfo;
 pub use auth_files::{AuthFiles, HbaRule, IdentMapping};
 pub use database::{CheckpointKind, CreateOptions, Database, DatabaseState, PendingFiles};

@@ -128,6 +128,44 @@ impl Epoll {
     }
 }
 
+/// When a TCP connection on which nothing comes is given up; 0 is the system's default.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct KeepAlive {
+    /// Seconds without a word before the first probe.
+    pub idle: i32,
+    /// Seconds between probes.
+    pub interval: i32,
+    /// Probes that may be lost.
+    pub count: i32,
+    /// Milliseconds that what was sent may stay unacknowledged.
+    pub user_timeout: i32,
+}
+
+impl KeepAlive {
+    /// Applies it to a TCP socket.
+    pub fn apply(&self, fd: RawFd) -> io::Result<()> {
+        set_option(fd, libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1)?;
+        for (name, value) in [
+            (libc::TCP_KEEPIDLE, self.idle),
+            (libc::TCP_KEEPINTVL, self.interval),
+            (libc::TCP_KEEPCNT, self.count),
+            (libc::TCP_USER_TIMEOUT, self.user_timeout),
+        ] {
+            if value > 0 {
+                set_option(fd, libc::IPPROTO_TCP, name, value)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn set_option(fd: RawFd, level: i32, name: i32, value: i32) -> io::Result<()> {
+    let len = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: reads one int, a local that lives during the call.
+    let result = unsafe { libc::setsockopt(fd, level, name, (&raw const value).cast(), len) };
+    check(result).map(drop)
+}
+
 /// A descriptor that becomes readable when somebody rings.
 #[derive(Debug)]
 pub struct Bell(OwnedFd);

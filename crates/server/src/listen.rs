@@ -169,7 +169,12 @@ impl Acceptor {
                 }
             };
             let ready = match &socket {
-                Socket::Tcp(s) => s.set_nodelay(true).and_then(|()| s.set_nonblocking(true)),
+                Socket::Tcp(s) => {
+                    if let Err(e) = self.shared.keep_alive().apply(s.as_raw_fd()) {
+                        self.shared.log.server(&format!("could not set keepalives: {e}"));
+                    }
+                    s.set_nodelay(true).and_then(|()| s.set_nonblocking(true))
+                }
                 Socket::Unix(s) => s.set_nonblocking(true),
             };
             let Some(reactor) = self.reactors.iter().min_by_key(|r| r.len()) else { return };

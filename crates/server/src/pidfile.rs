@@ -116,7 +116,10 @@ impl LockFile {
         if let Some(last) = self.lines.last_mut() {
             *last = format!("{status:<8}");
         }
-        self.write()
+        // Its length stays, so that nobody who waits for the server finds an empty file.
+        let text = self.lines.join("\n") + "\n";
+        self.disk.open(&self.path, &OpenOptions::new())?.write_at(text.as_bytes(), 0)?;
+        Ok(())
     }
 }
 

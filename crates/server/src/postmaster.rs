@@ -124,6 +124,33 @@ impl Serving {
     }
 }
 
+/// `external_pid_file`: another file with the process number, gone when the server is.
+struct PidCopy(Option<PathBuf>);
+
+impl PidCopy {
+    fn write(path: &str, log: &Log) -> PidCopy {
+        if path.is_empty() {
+            return PidCopy(None);
+        }
+        let text = format!("{}\n", os::process::id());
+        match Disk::real().write_atomic(Path::new(path), text.as_bytes()) {
+            Ok(()) => PidCopy(Some(PathBuf::from(path))),
+            Err(e) => {
+                log.server(&format!("could not write external PID file \"{path}\": {e}"));
+                PidCopy(None)
+            }
+        }
+    }
+}
+
+impl Drop for PidCopy {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            let _ = Disk::real().remove(path);
+        }
+    }
+}
+
 fn number(defaults: &Defaults, name: &str) -> i64 {
     defaults.get(name).map_or(0, |v| v.as_i64())
 }
@@ -201,7 +228,7 @@ fn run(args: &[String], open: &Open, log: &Arc<Log>) -> Result<i32> {
     open_unix_sockets(&mut listeners, &disk, &socket_dirs, &facts, log)?;
     let hba = Hba::read(&hba_path(&data, &defaults))?;
     let tls = Tls::load(&data, &defaults)?;
-    let timeout = number(&defaults, "authentication_timeout").max(1) as u64 * 1000;
+    let settings = defaults.clone();
     let auth_files = AuthPaths {
         data: data.clone(),
         command_line: command_line.settings.clone(),
@@ -213,13 +240,14 @@ fn run(args: &[String], open: &Open, log: &Arc<Log>) -> Result<i32> {
     shared.set_tls(tls);
     load_ident(&shared, &auth_files.ident);
     shared.backend.on_auth_files(Arc::new(auth_files));
-    shared.set_authentication_timeout_ms(timeout);
+    shared.configure(&settings);
     let cores = os::thread::available_parallelism();
     let serving = Serving::begin(shared.clone(), listeners, cores)?;
     log.server("database system is ready to accept connections");
     pid_file.set_status("ready")?;
+    let extra = PidCopy::write(&settings.show("external_pid_file"), log);
     let code = signal_loop(&signals, &shared, serving, &mut pid_file, &data, &command_line)?;
-    drop(pid_file);
+    drop((extra, pid_file));
     Ok(code)
 }
 
@@ -467,6 +495,7 @@ fn reload(shared: &Arc<Shared>, data: &Path, command_line: &[(String, String)]) 
             if wrong {
                 contains("unaffected changes were applied");
             }
+            shared.configure(&defaults);
             log.configure(LogConfig::of(&defaults));
             log.reconfigure_files(&defaults);
             match Hba::read(&hba_path(data, &defaults)) {

@@ -6,6 +6,7 @@ use crate::hba::Hba;
 use crate::hba::ident::Ident;
 use crate::log::Log;
 use crate::tls::Tls;
+use os::poll::KeepAlive;
 use os::sync::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -60,6 +61,7 @@ pub struct Shared {
     tls: RwLock<Option<Tls>>,
     ident: RwLock<Arc<Ident>>,
     authentication_timeout_ms: AtomicU64,
+    keep_alive: RwLock<KeepAlive>,
     /// Makes up secrets of users that have none.
     mock: [u8; 32],
 }
@@ -79,6 +81,7 @@ impl Shared {
             tls: RwLock::new(None),
             ident: RwLock::default(),
             authentication_timeout_ms: AtomicU64::new(60_000),
+            keep_alive: RwLock::default(),
             mock,
         })
     }
@@ -127,14 +130,28 @@ impl Shared {
         *self.tls.write() = tls;
     }
 
+    /// `tcp_keepalives_*` and `tcp_user_timeout`, for connections to come.
+    pub fn keep_alive(&self) -> KeepAlive {
+        *self.keep_alive.read()
+    }
+
+    /// Takes over the settings about connections.
+    pub fn configure(&self, settings: &engine::settings::Defaults) {
+        let number = |name: &str| settings.get(name).map_or(0, |v| v.as_i64());
+        let whole = |name: &str| number(name).clamp(0, i64::from(i32::MAX)) as i32;
+        let timeout = number("authentication_timeout").max(1) as u64 * 1000;
+        self.authentication_timeout_ms.store(timeout, Ordering::Relaxed);
+        *self.keep_alive.write() = KeepAlive {
+            idle: whole("tcp_keepalives_idle"),
+            interval: whole("tcp_keepalives_interval"),
+            count: whole("tcp_keepalives_count"),
+            user_timeout: whole("tcp_user_timeout"),
+        };
+    }
+
     /// `authentication_timeout`
     pub fn authentication_timeout_ms(&self) -> u64 {
         self.authentication_timeout_ms.load(Ordering::Relaxed)
-    }
-
-    /// Sets `authentication_timeout`.
-    pub fn set_authentication_timeout_ms(&self, ms: u64) {
-        self.authentication_timeout_ms.store(ms, Ordering::Relaxed);
     }
 
     /// Bytes that are the same for a user name each time, and not to be guessed.

@@ -370,7 +370,7 @@ impl Job {
             return 0;
         }
         let gone = self.wait_for("server to shut down", || {
-            (self.pid() != Some(pid) || !process::exists(pid)).then_some(())
+            (self.pid_file().is_none() || !process::exists(pid)).then_some(())
         });
         if gone.is_none() {
             self.say(" failed");

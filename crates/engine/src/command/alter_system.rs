@@ -21,6 +21,9 @@ impl Session {
     /// ALTER SYSTEM.
     pub(crate) fn alter_system(&mut self, set: &SetStmt) -> Result<()> {
         self.prevent_in_block("ALTER SYSTEM")?;
+        if !self.core.settings.lock().bool("allow_alter_system") {
+            bail!(FEATURE_NOT_SUPPORTED, "ALTER SYSTEM is not allowed in this environment");
+        }
         let (name, value) = match &set.kind {
             SetKind::Value(name, args) => (name, Some(setting_text(name, args)?)),
             SetKind::Default(name) | SetKind::Reset(name) => (name, None),

@@ -138,6 +138,9 @@ impl Database {
                 ),
             },
         )?;
+        if let Some(size) = defaults.get("track_activity_query_size") {
+            crate::activity::set_query_size(size.as_i64());
+        }
         let storage = Arc::new(Storage { pool, wal: wal.clone(), txn: txn.clone() });
         let oids = Arc::new(OidGenerator::new(wal.clone(), about.checkpoint_copy.next_oid));
         let database = Arc::new(Database {

@@ -300,7 +300,7 @@ impl Session {
             if let Some(query) = query {
                 info.query_start = now;
                 info.query.clear();
-                info.query.push_str(crate::ddl::name::clip(query, 1023));
+                info.query.push_str(crate::ddl::name::clip(query, crate::activity::query_size()));
             }
         });
     }

@@ -29,7 +29,7 @@ mod net;
 mod numeric;
 pub(crate) mod random;
 pub(crate) mod ranges;
-mod regex;
+pub(crate) mod regex;
 pub(crate) mod regexp;
 pub(crate) mod snapshot;
 mod special;

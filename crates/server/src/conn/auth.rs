@@ -45,6 +45,11 @@ impl Exchange {
                 conn.authenticated(parameters)?;
                 return Ok(None);
             }
+            Method::Ident => {
+                ident(conn)?;
+                conn.authenticated(parameters)?;
+                return Ok(None);
+            }
             Method::Cert => {
                 conn.authenticated(parameters)?;
                 return Ok(None);
@@ -92,6 +97,27 @@ fn peer(conn: &mut Conn) -> Result<()> {
     let name = name.unwrap_or_default();
     conn.system_user = Some(format!("peer:{name}"));
     conn.must_map(&name, "Peer")
+}
+
+/// The user that the client's machine names must be mapped to the role.
+fn ident(conn: &mut Conn) -> Result<()> {
+    let own = match conn.wire.socket() {
+        Socket::Tcp(socket) => socket.local_addr().ok(),
+        Socket::Unix(_) => None,
+    };
+    let (Some(client), Some(own)) = (conn.address, own) else { return Err(failed(&conn.user)) };
+    match super::ident::ask(client, own.port()) {
+        Ok(name) => {
+            conn.system_user = Some(format!("ident:{name}"));
+            conn.must_map(&name, "Ident")
+        }
+        Err(why) => {
+            conn.log_line(&why);
+            let user = &conn.user;
+            let what = format!("Ident authentication failed for user \"{user}\"");
+            Err(err!(INVALID_AUTHORIZATION_SPECIFICATION, "{what}").severity(Severity::Fatal))
+        }
+    }
 }
 
 /// A cipher's name as OpenSSL has it.

@@ -4,6 +4,7 @@
 //! come, on the thread that serves the reactor; nothing here waits, but statements may.
 
 mod auth;
+mod ident;
 mod messages;
 mod sink;
 mod startup;

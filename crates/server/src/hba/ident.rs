@@ -2,8 +2,7 @@
 
 use super::tokens::{self, Line, Word};
 use base::Result;
-use engine::IdentMapping;
-use regex::Regex;
+use engine::{IdentMapping, Regex};
 use std::path::Path;
 
 /// One line.
@@ -30,7 +29,10 @@ pub struct Ident {
 
 /// A pattern after its slash.
 pub fn pattern(text: &str) -> std::result::Result<Regex, String> {
-    Regex::new(text).map_err(|_| format!("invalid regular expression \"{text}\""))
+    Regex::new(text).map_err(|e| {
+        let why = e.message().trim_start_matches("invalid regular expression: ");
+        format!("invalid regular expression \"{text}\": {why}")
+    })
 }
 
 fn mapping(line: &Line) -> std::result::Result<Mapping, String> {
@@ -88,10 +90,9 @@ impl Mapping {
             Name::Plain(name) if name != outside => return false,
             Name::Plain(_) => {}
             Name::Pattern(p) => {
-                let Some(found) = p.captures(outside) else { return false };
+                let Some(group) = p.first_group(outside) else { return false };
                 if wanted.contains("\\1") {
-                    let part = found.get(1).map_or("", |g| g.as_str());
-                    wanted = wanted.replacen("\\1", part, 1);
+                    wanted = wanted.replacen("\\1", &group.unwrap_or_default(), 1);
                 }
             }
         }

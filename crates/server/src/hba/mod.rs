@@ -7,8 +7,8 @@ mod tokens;
 
 use base::{Error, Result, err};
 use engine::HbaRule;
+use engine::Regex;
 use parse::{named, rule};
-use regex::Regex;
 use std::net::IpAddr;
 use std::path::Path;
 use tokens::{Line, Word};
@@ -28,6 +28,8 @@ pub enum Method {
     Scram,
     /// By the operating system's user at the other end of a unix socket.
     Peer,
+    /// The user that the client's machine names.
+    Ident,
     /// By the certificate that TLS has checked.
     Cert,
 }
@@ -42,6 +44,7 @@ impl Method {
             Method::Md5 => "md5",
             Method::Scram => "scram-sha-256",
             Method::Peer => "peer",
+            Method::Ident => "ident",
             Method::Cert => "cert",
         }
     }

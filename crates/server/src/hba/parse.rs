@@ -90,8 +90,9 @@ fn method_named(name: &str, transport: Transport) -> Parsed<Method> {
         "peer" => Method::Peer,
         // On a unix socket that means the same.
         "ident" if transport == Transport::Local => Method::Peer,
+        "ident" => Method::Ident,
         "cert" => Method::Cert,
-        "gss" | "sspi" | "ident" | "ldap" | "pam" | "bsd" | "radius" | "oauth" => {
+        "gss" | "sspi" | "ldap" | "pam" | "bsd" | "radius" | "oauth" => {
             return Err(format!(
                 "invalid authentication method \"{name}\": not supported by this build"
             ));
@@ -119,7 +120,7 @@ fn option(rule: &mut Rule, text: &str) -> Parsed<()> {
     };
     match name {
         "map" => {
-            let known = matches!(rule.method, Method::Peer | Method::Cert);
+            let known = matches!(rule.method, Method::Ident | Method::Peer | Method::Cert);
             only(known, "ident, peer, gssapi, sspi, cert, and oauth")?;
             rule.map = Some(value.to_string());
         }

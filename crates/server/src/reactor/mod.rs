@@ -188,6 +188,10 @@ impl<P: Peer> Reactor<P> {
         if result.is_err() {
             self.peers.remove(token);
         }
+        if self.len() == 1 {
+            // Without connections it waits with no end; a silent one has its time limits too.
+            self.ring();
+        }
         result
     }
 

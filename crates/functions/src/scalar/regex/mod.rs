@@ -51,6 +51,35 @@ pub(crate) struct Pattern {
     programs: Mutex<nfa::Programs>,
 }
 
+/// A pattern for others to use, as `pg_hba.conf` has them.
+#[derive(Clone)]
+pub struct Regex(std::sync::Arc<Pattern>);
+
+impl std::fmt::Debug for Regex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Regex")
+    }
+}
+
+impl Regex {
+    /// Compiles an advanced regular expression.
+    pub fn new(pattern: &str) -> Result<Regex> {
+        compile(pattern, Flags::default()).map(|p| Regex(std::sync::Arc::new(p)))
+    }
+
+    /// Whether it matches anywhere.
+    pub fn is_match(&self, text: &str) -> bool {
+        self.0.is_match(text).unwrap_or(false)
+    }
+
+    /// If it matches: what its first group is.
+    pub fn first_group(&self, text: &str) -> Option<Option<String>> {
+        let spans = self.0.captures_at(text, 0).ok()??;
+        let group = spans.get(1).copied().flatten();
+        Some(group.map(|(from, to)| text[from..to].to_string()))
+    }
+}
+
 #[cold]
 pub(crate) fn invalid(what: &str) -> Error {
     err!(INVALID_REGULAR_EXPRESSION, "invalid regular expression: {what}")
