@@ -261,9 +261,14 @@ impl Ddl<'_> {
             self.rows.delete(&old)?;
         }
         self.rows.insert(row)?;
-        let own = ObjectAddress::new(oids::PG_PROC, oid);
         let functions =
             [plain.trans, plain.final_, combine, serial, deserial, m.trans, m.inverse, m.final_];
+        self.record_aggregate_needs(oid, functions, sort_op)
+    }
+
+    /// An aggregate needs the functions that it is made of, and its sort operator.
+    fn record_aggregate_needs(&self, oid: Oid, functions: [Oid; 8], sort_op: Oid) -> Result<()> {
+        let own = ObjectAddress::new(oids::PG_PROC, oid);
         for f in functions.into_iter().filter(|f| f.is_valid()) {
             let f = ObjectAddress::new(oids::PG_PROC, f);
             depend::record(self.rows, own, f, DependKind::Normal)?;

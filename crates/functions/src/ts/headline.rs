@@ -43,9 +43,13 @@ impl Wishes {
                 }
             };
             let lower = name.to_ascii_lowercase();
-            let marks = [("startsel", "StartSel"), ("stopsel", "StopSel")];
-            let marks = marks.into_iter().chain([("fragmentdelimiter", "FragmentDelimiter")]);
-            for (_, shown) in marks.filter(|m| m.0 == lower && value.len() > 32767) {
+            let marks = [
+                ("startsel", "StartSel"),
+                ("stopsel", "StopSel"),
+                ("fragmentdelimiter", "FragmentDelimiter"),
+            ];
+            let long = |m: &(&str, &str)| m.0 == lower && value.len() > 32767;
+            if let Some((_, shown)) = marks.into_iter().find(long) {
                 bail!(PROGRAM_LIMIT_EXCEEDED, "value for \"{shown}\" is too long");
             }
             match lower.as_str() {

@@ -129,7 +129,7 @@ mod tests {
             b"\0\0\0\x03\x02\x02\x01\0\0b\0\x01\0\0a\0"
         );
         for n in 0..20 {
-            let _ = (receive_vector(&vec![n; 9]), receive_query(&vec![n; 9]));
+            let _ = (receive_vector(&[n; 9]), receive_query(&[n; 9]));
         }
     }
 }
