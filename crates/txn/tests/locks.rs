@@ -143,6 +143,27 @@ fn a_deadlock_over_transactions_and_rows() {
     other.join().unwrap().unwrap();
 }
 
+/// Both look for the deadlock at the same time: whoever finds it leaves its queue at once, and
+/// the other one waits on.
+#[test]
+fn one_of_two_that_look_at_once_is_failed() {
+    for _ in 0..20 {
+        let world = World::new();
+        let (a, b) = (world.begin(1), world.begin(2));
+        let (xa, xb) = (a.xid().unwrap(), b.xid().unwrap());
+        let wait = |txn: Arc<Txn>, xid| {
+            let mgr = world.mgr.clone();
+            spawn(move || {
+                let result = mgr.wait_for_xid(&txn, xid);
+                txn.abort().unwrap();
+                result
+            })
+        };
+        let both = [wait(a.clone(), xb), wait(b.clone(), xa)].map(|t| t.join().unwrap());
+        assert_eq!(both.iter().filter(|r| r.is_err()).count(), 1, "{both:?}");
+    }
+}
+
 /// c waits for b's place in a queue only: changing the order helps all.
 #[test]
 fn a_queue_is_reordered_rather_than_anybody_failed() {

@@ -50,18 +50,18 @@ impl<'a> View<'a> {
         let wants = Wanted { tag: info.tag, mode: info.mode };
         let edge = |blocker, soft| Edge { waiter, wants, blocker, soft };
         let mut edges = Vec::new();
+        let partition = &self.partitions[self.locks.partition_number(&info.tag)];
+        let Some(lock) = partition.get(&info.tag) else { return edges };
+        let me = Waiter { proc: waiter, mode: info.mode };
+        if !lock.queue.contains(&me) {
+            return edges; // granted, or given up, and about to notice
+        }
         if let LockTag::Transaction(xid) = info.tag {
             // An error reading old states cannot be of a transaction that runs.
             if let Ok(Some(owner)) = self.mgr.owner(xid) {
                 edges.push(edge(owner, false));
             }
             return edges;
-        }
-        let partition = &self.partitions[self.locks.partition_number(&info.tag)];
-        let Some(lock) = partition.get(&info.tag) else { return edges };
-        let me = Waiter { proc: waiter, mode: info.mode };
-        if !lock.queue.contains(&me) {
-            return edges; // granted, and about to notice
         }
         for (holder, modes) in &lock.holders {
             if *holder != waiter && info.mode.conflicts() & modes != 0 {
