@@ -4,12 +4,11 @@
 use access::index::{Direction, IndexScan, ScanKey};
 use base::{Error, Result, Tid};
 use os::sync::Mutex;
-use std::collections::VecDeque;
 use std::sync::Arc;
 use types::Datum;
 
 /// Entries that a member takes at a time.
-const CHUNK: usize = 256;
+const CHUNK: usize = 512;
 
 /// The scan itself.
 pub(crate) struct SharedScan(Mutex<Box<dyn IndexScan>>);
@@ -20,40 +19,50 @@ impl SharedScan {
     }
 }
 
-#[derive(Default)]
-struct Entry {
-    tid: Tid,
-    all_visible: bool,
-    values: Vec<Datum>,
-}
-
 /// A member's share of the entries.
 pub(crate) struct Share {
     shared: Arc<SharedScan>,
     wants_values: bool,
-    taken: VecDeque<Entry>,
-    current: Entry,
+    /// Rows of the entries that were taken, and whether all see all rows of their pages.
+    taken: Vec<(Tid, bool)>,
+    /// Their values, `width` for each.
+    values: Vec<Datum>,
+    width: usize,
+    /// How many of them have been given.
+    given: usize,
     done: bool,
 }
 
 impl Share {
     pub fn new(shared: Arc<SharedScan>, wants_values: bool) -> Share {
-        let current = Entry::default();
-        Share { shared, wants_values, taken: VecDeque::new(), current, done: false }
+        Share {
+            shared,
+            wants_values,
+            taken: Vec::new(),
+            values: Vec::new(),
+            width: 0,
+            given: 0,
+            done: false,
+        }
     }
 
     fn take(&mut self, direction: Direction) -> Result<()> {
+        self.taken.clear();
+        self.values.clear();
+        self.given = 0;
+        let mut one = Vec::new();
         let mut scan = self.shared.0.lock();
         while self.taken.len() < CHUNK {
             let Some(tid) = scan.next(direction)? else {
                 self.done = true;
                 break;
             };
-            let mut entry = Entry { tid, all_visible: scan.all_visible(), values: Vec::new() };
+            self.taken.push((tid, scan.all_visible()));
             if self.wants_values {
-                scan.values(&mut entry.values)?;
+                scan.values(&mut one)?;
+                self.width = one.len();
+                self.values.append(&mut one);
             }
-            self.taken.push_back(entry);
         }
         Ok(())
     }
@@ -65,22 +74,23 @@ impl IndexScan for Share {
     }
 
     fn next(&mut self, direction: Direction) -> Result<Option<Tid>> {
-        if self.taken.is_empty() && !self.done {
+        if self.given == self.taken.len() && !self.done {
             self.take(direction)?;
         }
-        let Some(entry) = self.taken.pop_front() else { return Ok(None) };
-        self.current = entry;
-        Ok(Some(self.current.tid))
+        let entry = self.taken.get(self.given);
+        self.given += usize::from(entry.is_some());
+        Ok(entry.map(|e| e.0))
     }
 
     fn values(&self, out: &mut Vec<Datum>) -> Result<()> {
         out.clear();
-        out.extend(self.current.values.iter().cloned());
+        let at = self.given.saturating_sub(1) * self.width;
+        out.extend(self.values.iter().skip(at).take(self.width).cloned());
         Ok(())
     }
 
     fn all_visible(&self) -> bool {
-        self.current.all_visible
+        self.given.checked_sub(1).and_then(|i| self.taken.get(i)).is_some_and(|e| e.1)
     }
 
     // The scan has moved on: the entry stays.
