@@ -4,10 +4,17 @@ use super::Ddl;
 use super::type_name::ResolvedType;
 use base::{Oid, Result, bail, err};
 use catalog::depend::{self, DependKind, ObjectAddress};
-use catalog::{SysRow, TypeDesc, oids, vector};
+use catalog::{RelationDesc, SysRow, TypeDesc, oids, vector};
 use std::sync::Arc;
 use types::Datum;
 use types::tuple::{Attr, TupleDesc};
+
+/// The number of a user's column.
+pub(super) fn named(rel: &RelationDesc, name: &str) -> Result<i16> {
+    rel.column_number(name).ok_or_else(|| {
+        err!(UNDEFINED_COLUMN, "column \"{name}\" of relation \"{}\" does not exist", rel.name)
+    })
+}
 
 /// A column to be made.
 #[derive(Clone, Debug)]

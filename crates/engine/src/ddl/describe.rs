@@ -313,14 +313,8 @@ impl Ddl<'_> {
 
     fn find_column_object(&self, object: &Object) -> Result<Found> {
         let (rel, column) = self.member_relation(object)?;
-        match rel.column_number(column) {
-            Some(n) => Ok(Found::Object(ObjectAddress::column(rel.oid, n))),
-            None => bail!(
-                UNDEFINED_COLUMN,
-                "column \"{column}\" of relation \"{}\" does not exist",
-                rel.name
-            ),
-        }
+        let n = super::column::named(&rel, column)?;
+        Ok(Found::Object(ObjectAddress::column(rel.oid, n)))
     }
 
     fn find_member(&self, object: &Object, missing_ok: bool) -> Result<Found> {

@@ -232,13 +232,7 @@ impl Ddl<'_> {
         self.require_owner_of_relation(&rel)?;
         let mut numbers = Vec::new();
         for column in columns {
-            let Some(n) = rel.column_number(column) else {
-                bail!(
-                    UNDEFINED_COLUMN,
-                    "column \"{column}\" of relation \"{}\" does not exist",
-                    rel.name
-                );
-            };
+            let n = super::column::named(&rel, column)?;
             if numbers.contains(&n) {
                 bail!(DUPLICATE_OBJECT, "duplicate column \"{column}\" in publication column list");
             }

@@ -242,13 +242,7 @@ impl Ddl<'_> {
             );
         }
         let column = owner.last();
-        let Some(attnum) = table.column_number(column) else {
-            bail!(
-                UNDEFINED_COLUMN,
-                "column \"{column}\" of relation \"{}\" does not exist",
-                table.name
-            );
-        };
+        let attnum = super::column::named(&table, column)?;
         let column = ObjectAddress::column(table.oid, attnum);
         depend::record(self.rows, own, column, DependKind::Auto)
     }

@@ -189,13 +189,7 @@ impl Ddl<'_> {
         for event in &stmt.events {
             let TriggerEvent::Update(names) = event else { continue };
             for name in names {
-                let Some(n) = rel.column_number(name) else {
-                    bail!(
-                        UNDEFINED_COLUMN,
-                        "column \"{name}\" of relation \"{}\" does not exist",
-                        rel.name
-                    );
-                };
+                let n = super::column::named(rel, name)?;
                 if columns.contains(&n) {
                     bail!(DUPLICATE_COLUMN, "column \"{name}\" specified more than once");
                 }

@@ -34,6 +34,15 @@ fn named(session: &Session, e: Error, table: &RelationDesc, fk: &ConstraintDesc)
     Ok(e.table(schema, &*table.name).constraint(&*fk.name))
 }
 
+fn violation(table: &RelationDesc, fk: &ConstraintDesc) -> Error {
+    err!(
+        FOREIGN_KEY_VIOLATION,
+        "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+        table.name,
+        fk.name
+    )
+}
+
 /// A referencing row without the row it refers to.
 pub(super) fn missing(
     session: &Session,
@@ -42,13 +51,7 @@ pub(super) fn missing(
     fk: &ConstraintDesc,
     key: &[Datum],
 ) -> Result<Error> {
-    let e = err!(
-        FOREIGN_KEY_VIOLATION,
-        "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
-        table.name,
-        fk.name
-    )
-    .detail(format!(
+    let e = violation(table, fk).detail(format!(
         "Key {} is not present in table \"{}\".",
         key_text(session, table, &fk.columns, key)?,
         target.name
@@ -58,13 +61,8 @@ pub(super) fn missing(
 
 /// A key that is NULL in part, with MATCH FULL.
 pub(super) fn mixed(session: &Session, table: &RelationDesc, fk: &ConstraintDesc) -> Result<Error> {
-    let e = err!(
-        FOREIGN_KEY_VIOLATION,
-        "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
-        table.name,
-        fk.name
-    )
-    .detail("MATCH FULL does not allow mixing of null and nonnull key values.");
+    let e = violation(table, fk)
+        .detail("MATCH FULL does not allow mixing of null and nonnull key values.");
     named(session, e, table, fk)
 }
 

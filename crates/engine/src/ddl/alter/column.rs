@@ -20,7 +20,7 @@ impl Alter<'_, '_> {
         {
             bail!(FEATURE_NOT_SUPPORTED, "cannot alter system column \"{column}\"");
         }
-        bail!(UNDEFINED_COLUMN, "column \"{column}\" of relation \"{}\" does not exist", rel.name)
+        crate::ddl::column::named(rel, column)
     }
 
     /// SET DEFAULT and (with none) DROP DEFAULT.
