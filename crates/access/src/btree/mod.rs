@@ -27,7 +27,7 @@ mod vacuum;
 #[cfg(test)]
 mod tests;
 
-pub use scan::BtScan;
+pub use scan::{BtScan, ParallelScan};
 
 use crate::Storage;
 use crate::index::{

@@ -176,6 +176,9 @@ pub struct ScanOptions {
     pub all_visible: Option<AllVisible>,
     /// The serializable transaction that has to note what the scan looks at.
     pub serial: Option<Arc<txn::Serial>>,
+    /// What the scan shares with those of the other members of a team, which have the same keys.
+    /// Each gives a part of the entries, in the index's order. Such a scan goes one way once.
+    pub parallel: Option<Arc<crate::btree::ParallelScan>>,
 }
 
 /// A running scan.
@@ -192,6 +195,10 @@ pub trait IndexScan: Send {
 
     /// Whether the table's page of the current entry was all-visible when the entry was read.
     fn all_visible(&self) -> bool;
+
+    /// Goes over the next entries as long as their pages were all-visible when they were read: how
+    /// many those were, at most `most`. More may follow.
+    fn skip_visible(&mut self, direction: Direction, most: usize) -> usize;
 
     /// Tells that no transaction can see the row of the current entry.
     fn kill(&mut self);

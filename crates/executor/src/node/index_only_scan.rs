@@ -2,9 +2,8 @@
 //! visible to all.
 
 use super::index_keys::IndexKeys;
-use super::index_scan::{count_search, counted, direction, find_index};
+use super::index_scan::{count_search, counted, direction, find_index, parallel_scan};
 use super::scan::{TABLE_OID, TableScan, start_stand_in};
-use super::shared_index::{Share, SharedScan};
 use super::{Node, NodeSpec};
 use crate::batch::{builders, take};
 use crate::compile::PlanCompiler;
@@ -143,17 +142,10 @@ impl IndexOnlyNode {
                     // What a serializable transaction reads must be looked at in the table.
                     all_visible: serial.is_none().then_some(all_visible),
                     serial,
+                    parallel: parallel_scan(run, self.spec.table.id, self.spec.parallel)?,
                 };
                 let storage = run.cx.storage()?;
-                let begin = || index.am().begin_scan(storage, index, keys, options);
-                *none = Some(match (&run.shared, self.spec.parallel) {
-                    (Some(team), true) => {
-                        let id = self.spec.table.id;
-                        let shared = team.of_node(id, || Ok(SharedScan::new(begin()?)))?;
-                        Box::new(Share::new(shared, self.spec.wants_values))
-                    }
-                    _ => begin()?,
-                });
+                *none = Some(index.am().begin_scan(storage, index, keys, options)?);
             }
         }
         self.stale = false;
@@ -200,6 +192,11 @@ impl IndexOnlyNode {
             if spec.keys.unique {
                 self.done = true;
                 break;
+            }
+            if !spec.wants_values {
+                let more = scan.skip_visible(spec.direction, most - rows);
+                rows += more;
+                entries += more as u64;
             }
         }
         if let Some(all) = &mut run.instrumentation {

@@ -2,13 +2,13 @@
 
 use super::index_keys::IndexKeys;
 use super::scan::{TableScan, start_stand_in};
-use super::shared_index::{Share, SharedScan};
 use super::{Node, NodeSpec};
 use crate::batch::take;
 use crate::compile::PlanCompiler;
 use crate::counts;
 use crate::output::Pump;
 use crate::run::Run;
+use access::btree::ParallelScan;
 use access::heap::{Decoder, Found, Viewer};
 use access::index::{Direction, IndexRel, IndexScan as Scan, ScanOptions};
 use base::{Error, Oid, Result, Tid};
@@ -111,6 +111,18 @@ impl NodeSpec for IndexScanSpec {
     }
 }
 
+/// What the members of a team have in common of the scan of this node, if they share it.
+pub(crate) fn parallel_scan(
+    run: &Run,
+    node: u32,
+    parallel: bool,
+) -> Result<Option<Arc<ParallelScan>>> {
+    match &run.shared {
+        Some(team) if parallel => team.of_node(node, || Ok(ParallelScan::default())).map(Some),
+        _ => Ok(None),
+    }
+}
+
 /// Counts one more search of an index.
 pub(crate) fn count_search(run: &mut Run, id: u32) {
     if let Some(all) = &mut run.instrumentation {
@@ -133,16 +145,9 @@ impl IndexScanNode {
                 let index = &self.spec.index;
                 let storage = run.cx.storage()?;
                 let serial = run.snapshot.serial().cloned();
-                let options = ScanOptions { serial, ..ScanOptions::default() };
-                let begin = || index.am().begin_scan(storage, index, keys, options);
-                *none = Some(match (&run.shared, self.spec.parallel) {
-                    (Some(team), true) => {
-                        let id = self.spec.table.id;
-                        let shared = team.of_node(id, || Ok(SharedScan::new(begin()?)))?;
-                        Box::new(Share::new(shared, false))
-                    }
-                    _ => begin()?,
-                });
+                let parallel = parallel_scan(run, self.spec.table.id, self.spec.parallel)?;
+                let options = ScanOptions { serial, parallel, ..ScanOptions::default() };
+                *none = Some(index.am().begin_scan(storage, index, keys, options)?);
             }
         }
         self.stale = false;

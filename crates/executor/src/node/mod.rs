@@ -31,7 +31,6 @@ pub(crate) mod result;
 pub(crate) mod scan;
 pub(crate) mod seq_scan;
 pub(crate) mod set_op;
-pub(crate) mod shared_index;
 pub(crate) mod sort;
 pub(crate) mod subquery_scan;
 pub(crate) mod tid_scan;

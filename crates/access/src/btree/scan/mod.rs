@@ -3,8 +3,10 @@
 //! entries that a split moved are not seen twice; a snapshot makes it harmless that rows may come
 //! and go meanwhile, and keeps deleted pages from being recycled under a scan.
 
+mod parallel;
 mod prepare;
 
+pub use parallel::ParallelScan;
 pub use prepare::{ArrayPosition, Fit, Prepared};
 
 use super::key::{SearchKey, compare, corrupt, item_values_into, lower_bound, verify_page};
@@ -114,6 +116,9 @@ impl BtScan {
 
     /// The scan begins (again) at the end where this direction begins.
     fn begin(&mut self, direction: Direction) -> Result<bool> {
+        if self.options.parallel.is_some() {
+            return self.seize(direction);
+        }
         if self.prepared.never {
             return Ok(false);
         }
@@ -122,6 +127,14 @@ impl BtScan {
             return Ok(true);
         }
         self.next_arrays(direction)
+    }
+
+    /// Goes on to what comes after the current leaf.
+    fn go_on(&mut self, direction: Direction) -> Result<bool> {
+        if self.options.parallel.is_some() {
+            return self.seize(direction);
+        }
+        Ok(self.neighbour(direction)? || self.next_arrays(direction)?)
     }
 
     /// Steps through combinations of array elements until one has entries.
@@ -138,36 +151,18 @@ impl BtScan {
     fn begin_arrays(&mut self, direction: Direction) -> Result<bool> {
         self.flush_kills();
         let key = self.prepared.start(&self.index, direction);
-        let tree = Tree::new(&self.storage, &self.index);
-        let target = match (key.columns.is_empty(), direction) {
-            (false, _) => Target::Key(&key),
-            (true, Direction::Forward) => Target::End(End::Left),
-            (true, Direction::Backward) => Target::End(End::Right),
-        };
-        let Some(block) = tree.descend(target, 0)? else {
-            if let Some(serial) = &self.options.serial {
-                serial.read_relation(self.index.file.database, self.index.oid);
-            }
-            return Ok(false);
-        };
+        let Some(block) = self.descend(&key, direction)? else { return Ok(false) };
         let plain = self.prepared.plain_equal && direction == Direction::Forward;
         if plain && !self.options.want_values && key.is_total() && self.options.serial.is_none() {
+            let tree = Tree::new(&self.storage, &self.index);
             let mut found = SmallVec::new();
             if let Some(leaf) = tree.equal_on_leaf(block, &key, &mut found) {
                 own(&mut self.leaf).set_equal(block, leaf, &found);
                 return Ok(!found.is_empty());
             }
         }
-        let p = match target {
-            Target::Key(key) => tree.leaf_for_read(block, key)?,
-            Target::End(end) => tree.end_leaf(block, end)?,
-        };
+        let (p, number) = self.first_leaf(block, &key, direction)?;
         self.note(p.block());
-        let number = match (key.columns.is_empty(), direction) {
-            (false, _) => lower_bound(&self.index, &p, &key)?,
-            (true, Direction::Forward) => page::first(&p),
-            (true, Direction::Backward) => page::count(&p),
-        };
         let job = Job { index: &self.index, prepared: &self.prepared, options: &self.options };
         let leaf = own(&mut self.leaf);
         leaf.copy(&p, p.block(), &job, number, direction)?;
@@ -181,6 +176,38 @@ impl BtScan {
             return Ok(true);
         }
         self.neighbour(direction)
+    }
+
+    /// The leaf where a scan with this start key begins, or one to the left of it; None if the
+    /// index is empty.
+    fn descend(&self, key: &SearchKey, direction: Direction) -> Result<Option<BlockNo>> {
+        let tree = Tree::new(&self.storage, &self.index);
+        let found = tree.descend(target(key, direction), 0)?;
+        if let (None, Some(serial)) = (&found, &self.options.serial) {
+            serial.read_relation(self.index.file.database, self.index.oid);
+        }
+        Ok(found)
+    }
+
+    /// From the leaf where a descent arrived, the one where the scan begins, and the number of its
+    /// first item there (backward: of the one after it).
+    fn first_leaf(
+        &self,
+        block: BlockNo,
+        key: &SearchKey,
+        direction: Direction,
+    ) -> Result<(ReadPage, u16)> {
+        let tree = Tree::new(&self.storage, &self.index);
+        let p = match target(key, direction) {
+            Target::Key(key) => tree.leaf_for_read(block, key)?,
+            Target::End(end) => tree.end_leaf(block, end)?,
+        };
+        let number = match (key.columns.is_empty(), direction) {
+            (false, _) => lower_bound(&self.index, &p, key)?,
+            (true, Direction::Forward) => page::first(&p),
+            (true, Direction::Backward) => page::count(&p),
+        };
+        Ok((p, number))
     }
 
     /// Goes on to the nearest leaf in this direction that has entries.
@@ -242,6 +269,15 @@ impl BtScan {
             let leaf = &self.leaf;
             killed.iter().filter_map(|i| leaf.entries.get(*i)).map(|e| (e.item, e.tid))
         });
+    }
+}
+
+/// Where a descent leads.
+fn target(key: &SearchKey, direction: Direction) -> Target<'_> {
+    match (key.columns.is_empty(), direction) {
+        (false, _) => Target::Key(key),
+        (true, Direction::Forward) => Target::End(End::Left),
+        (true, Direction::Backward) => Target::End(End::Right),
     }
 }
 
@@ -391,7 +427,7 @@ impl IndexScan for BtScan {
                 self.place = Place::At(i - 1);
                 return Ok(self.entry().map(|e| e.tid));
             }
-            (Place::At(_), _) => self.neighbour(direction)? || self.next_arrays(direction)?,
+            (Place::At(_), _) => self.go_on(direction)?,
             (Place::Past(end), _) if end == direction => false,
             (Place::Fresh | Place::Past(_), _) => self.begin(direction)?,
         };
@@ -417,6 +453,23 @@ impl IndexScan for BtScan {
 
     fn all_visible(&self) -> bool {
         self.entry().is_some_and(|e| e.visible)
+    }
+
+    fn skip_visible(&mut self, direction: Direction, most: usize) -> usize {
+        let Place::At(i) = self.place else { return 0 };
+        let entries = &self.leaf.entries;
+        match direction {
+            Direction::Forward => {
+                let n = entries[i + 1..].iter().take(most).take_while(|e| e.visible).count();
+                self.place = Place::At(i + n);
+                n
+            }
+            Direction::Backward => {
+                let n = entries[..i].iter().rev().take(most).take_while(|e| e.visible).count();
+                self.place = Place::At(i - n);
+                n
+            }
+        }
     }
 
     fn kill(&mut self) {

@@ -136,6 +136,55 @@ fn compare_all(s: &Setup, seed: u64) {
     }
 }
 
+/// Members of a team by turns of some entries: together they give each entry once, and each its
+/// own in the index's order.
+fn compare_teams(s: &Setup, seed: u64) {
+    let mut r = Random(seed);
+    for _ in 0..60 {
+        let keys: Vec<ScanKey> = (0..r.below(4)).map(|_| random_key(&mut r)).collect();
+        for direction in [Direction::Forward, Direction::Backward] {
+            let team = Arc::default();
+            let begin = |_| {
+                let parallel = Some(Arc::clone(&team));
+                let options = ScanOptions { parallel, ..ScanOptions::default() };
+                s.rel.am().begin_scan(&s.storage, &s.rel, keys.clone(), options).unwrap()
+            };
+            let mut members: Vec<_> = (0..3).map(begin).collect();
+            let mut got = vec![Vec::new(); members.len()];
+            let mut going = vec![true; members.len()];
+            while going.contains(&true) {
+                let n = r.below(3) as usize;
+                for _ in 0..r.below(200) {
+                    match members[n].next(direction).unwrap() {
+                        Some(tid) => got[n].push(tid),
+                        None => going[n] = false,
+                    }
+                }
+            }
+            let in_order = |row: &&(Row, Tid)| keys.iter().all(|k| matches(&row.0, k));
+            let mut expected: Vec<Tid> = s.rows.iter().filter(in_order).map(|r| r.1).collect();
+            if direction == Direction::Backward {
+                expected.reverse();
+            }
+            let place = |tid: &Tid| expected.iter().position(|t| t == tid).unwrap();
+            for part in &got {
+                assert!(part.is_sorted_by_key(place), "{keys:?}");
+            }
+            let mut all = got.concat();
+            all.sort_by_key(place);
+            assert_eq!(all, expected, "{keys:?}");
+        }
+    }
+}
+
+#[test]
+fn teams_share_the_entries() {
+    let s = setup([false, true], [false, true]);
+    for seed in 0..4 {
+        compare_teams(&s, seed);
+    }
+}
+
 #[test]
 fn keys_of_all_kinds() {
     for bits in 0..16u32 {
