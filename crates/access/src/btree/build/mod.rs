@@ -3,7 +3,7 @@
 
 mod sort;
 
-use self::sort::{Sorted, Sorter};
+use self::sort::{Sorted, SortedItem, Sorter};
 use super::edit::Edit;
 use super::key::{equal_columns, form_item, item_values, make_separator, same_image};
 use super::page::{self, Item, Meta, Page, flag};
@@ -63,20 +63,24 @@ impl Tree<'_> {
         meta.mark_dirty();
         drop(meta);
         let mut loader = Loader { tree: self, levels: Vec::new(), run: None };
-        let mut last_alive: Option<Vec<u8>> = None;
+        let mut last_alive: Option<(u64, Vec<u8>)> = None;
+        let mut last_prefix = None;
         let mut n = 0;
-        while let Some((bytes, alive)) = sorted.next()? {
+        while let Some(SortedItem { bytes, prefix, alive }) = sorted.next()? {
             if self.index.unique && alive {
-                if let Some(other) = &last_alive
+                if let Some((before, other)) = &last_alive
+                    && *before == prefix
                     && let Some(found) = self.duplicate(Item(other), Item(bytes))?
                 {
                     return Ok(found);
                 }
                 let keep = last_alive.get_or_insert_default();
-                keep.clear();
-                keep.extend_from_slice(bytes);
+                keep.0 = prefix;
+                keep.1.clear();
+                keep.1.extend_from_slice(bytes);
             }
-            loader.add(bytes)?;
+            loader.add(bytes, last_prefix != Some(prefix))?;
+            last_prefix = Some(prefix);
             n += 1;
         }
         let (root, level) = loader.finish()?;
@@ -117,13 +121,13 @@ struct Loader<'t> {
 }
 
 impl Loader<'_> {
-    /// Adds the next leaf item.
-    fn add(&mut self, bytes: &[u8]) -> Result<()> {
+    /// Adds the next leaf item; it is known to differ from the one before if it is `new`.
+    fn add(&mut self, bytes: &[u8], new: bool) -> Result<()> {
         if !self.tree.index.deduplicate {
             return self.put(0, bytes);
         }
         let item = Item(bytes);
-        if let Some(run) = &mut self.run {
+        if let Some(run) = self.run.as_mut().filter(|_| !new) {
             let base = Item(&run.base);
             let size = page::posting_size(base, run.tids.len() + 1);
             if size <= BUILD_POSTING && same_image(base, item) {

@@ -33,7 +33,11 @@ pub struct Sorter<'a> {
     memory: usize,
     arena: Vec<u8>,
     entries: Vec<Entry>,
+    /// The items so far came in order.
+    ordered: bool,
     runs: Vec<RunFile>,
+    /// The last item of the last run, with its prefix.
+    last: (u64, Vec<u8>),
     /// The prefix alone decides about the key (one integer column).
     exact: bool,
 }
@@ -77,6 +81,22 @@ fn item_at(arena: &[u8], at: usize) -> Item<'_> {
     Item(arena.get(at..at + size).unwrap_or(&[]))
 }
 
+/// Order of two items with their prefixes.
+#[inline]
+fn order(
+    index: &IndexRel,
+    exact: bool,
+    a: (u64, Item<'_>),
+    b: (u64, Item<'_>),
+) -> Result<Ordering> {
+    if a.0 != b.0 {
+        return Ok(a.0.cmp(&b.0));
+    }
+    // NULL has the prefix of some value.
+    let exact = exact && a.0 != 0 && a.0 != u64::MAX;
+    order_items(index, exact, a.1, b.1)
+}
+
 /// Order of two items by key, then by place.
 fn order_items(index: &IndexRel, exact: bool, a: Item<'_>, b: Item<'_>) -> Result<Ordering> {
     if !exact {
@@ -100,7 +120,9 @@ impl<'a> Sorter<'a> {
             memory: memory.max(1 << 20),
             arena: Vec::new(),
             entries: Vec::new(),
+            ordered: true,
             runs: Vec::new(),
+            last: (0, Vec::new()),
             exact,
         }
     }
@@ -112,6 +134,12 @@ impl<'a> Sorter<'a> {
             self.spill()?;
         }
         let prefix = values.first().map_or(0, |v| abbreviate(self.index, v));
+        if self.ordered
+            && let Some(last) = self.entries.last()
+        {
+            let before = (last.prefix, item_at(&self.arena, last.at()));
+            self.ordered = self.order(before, (prefix, Item(item)))? != Ordering::Greater;
+        }
         let place = (self.arena.len() / 8) as u64;
         self.arena.extend_from_slice(item);
         self.arena.resize(align8(self.arena.len()), 0);
@@ -119,34 +147,54 @@ impl<'a> Sorter<'a> {
         Ok(())
     }
 
+    fn order(&self, a: (u64, Item<'_>), b: (u64, Item<'_>)) -> Result<Ordering> {
+        order(self.index, self.exact, a, b)
+    }
+
     fn sort(&mut self) -> Result<()> {
+        if self.ordered {
+            return Ok(());
+        }
         let (index, arena, exact) = (self.index, &self.arena, self.exact);
-        let has_null = |e: &Entry| e.prefix == u64::MAX || e.prefix == 0;
         let mut failure = None;
         self.entries.sort_unstable_by(|a, b| {
-            a.prefix.cmp(&b.prefix).then_with(|| {
-                let exact = exact && !has_null(a);
-                let (x, y) = (item_at(arena, a.at()), item_at(arena, b.at()));
-                order_items(index, exact, x, y).unwrap_or_else(|e| {
-                    failure.get_or_insert(e);
-                    Ordering::Equal
-                })
+            let (x, y) = (item_at(arena, a.at()), item_at(arena, b.at()));
+            order(index, exact, (a.prefix, x), (b.prefix, y)).unwrap_or_else(|e| {
+                failure.get_or_insert(e);
+                Ordering::Equal
             })
         });
         failure.map_or(Ok(()), Err)
     }
 
-    /// Writes what is in memory to disk as a sorted run.
+    /// Writes what is in memory to disk as a sorted run, or to the end of the last one if that is
+    /// where it belongs: what comes in order needs no merging.
     fn spill(&mut self) -> Result<()> {
         self.sort()?;
-        let mut run = RunFile::create(self.storage)?;
-        for e in &self.entries {
-            run.write(e.prefix, e.place & 1 == 1, item_at(&self.arena, e.at()).0)?;
+        let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else {
+            return Ok(());
+        };
+        let (first, last) = (*first, *last);
+        let follows = !self.runs.is_empty() && {
+            let before = (self.last.0, Item(&self.last.1));
+            let first = (first.prefix, item_at(&self.arena, first.at()));
+            self.order(before, first)? != Ordering::Greater
+        };
+        if !follows {
+            self.runs.push(RunFile::create(self.storage)?);
         }
-        run.rewind()?;
-        self.runs.push(run);
+        if let Some(run) = self.runs.last_mut() {
+            for e in &self.entries {
+                run.write(e.prefix, e.place & 1 == 1, item_at(&self.arena, e.at()).0)?;
+            }
+        }
+        let bytes = item_at(&self.arena, last.at()).0;
+        self.last.0 = last.prefix;
+        self.last.1.clear();
+        self.last.1.extend_from_slice(bytes);
         self.entries.clear();
         self.arena.clear();
+        self.ordered = true;
         Ok(())
     }
 
@@ -157,6 +205,7 @@ impl<'a> Sorter<'a> {
         } else {
             self.spill()?;
             for run in &mut self.runs {
+                run.flush()?;
                 run.advance()?;
             }
         }
@@ -172,6 +221,15 @@ impl<'a> Sorter<'a> {
     }
 }
 
+/// An item in its turn.
+pub struct SortedItem<'a> {
+    pub bytes: &'a [u8],
+    /// Items with different prefixes have different keys.
+    pub prefix: u64,
+    /// Its row lives.
+    pub alive: bool,
+}
+
 /// Sorted items.
 pub struct Sorted<'a> {
     index: &'a IndexRel,
@@ -184,12 +242,16 @@ pub struct Sorted<'a> {
 }
 
 impl Sorted<'_> {
-    /// The next item, and whether its row lives.
-    pub fn next(&mut self) -> Result<Option<(&[u8], bool)>> {
+    /// The next item.
+    pub fn next(&mut self) -> Result<Option<SortedItem<'_>>> {
         if self.runs.is_empty() {
             let Some(e) = self.entries.get(self.next) else { return Ok(None) };
             self.next += 1;
-            return Ok(Some((item_at(&self.arena, e.at()).0, e.place & 1 == 1)));
+            return Ok(Some(SortedItem {
+                bytes: item_at(&self.arena, e.at()).0,
+                prefix: e.prefix,
+                alive: e.place & 1 == 1,
+            }));
         }
         if let Some(i) = self.current.take() {
             self.runs[i].advance()?;
@@ -205,16 +267,15 @@ impl Sorted<'_> {
             };
         }
         self.current = best;
-        Ok(best.map(|i| (&self.runs[i].item[..], self.runs[i].alive)))
+        Ok(best.map(|i| {
+            let RunFile { item, prefix, alive, .. } = &self.runs[i];
+            SortedItem { bytes: item, prefix: *prefix, alive: *alive }
+        }))
     }
 
     fn order(&self, a: usize, b: usize) -> Result<Ordering> {
         let (a, b) = (&self.runs[a], &self.runs[b]);
-        if a.prefix != b.prefix {
-            return Ok(a.prefix.cmp(&b.prefix));
-        }
-        let exact = self.exact && a.prefix != 0 && a.prefix != u64::MAX;
-        order_items(self.index, exact, Item(&a.item), Item(&b.item))
+        order(self.index, self.exact, (a.prefix, Item(&a.item)), (b.prefix, Item(&b.item)))
     }
 }
 
@@ -272,10 +333,6 @@ impl RunFile {
         self.end += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
-    }
-
-    fn rewind(&mut self) -> Result<()> {
-        self.flush()
     }
 
     /// Makes at least `n` unread bytes available; false at the end.

@@ -162,8 +162,13 @@ fn builds_sort_in_memory_and_on_disk() {
         (v[0].is_null(), v[0].to_i64(), v[1].as_bytes().to_vec(), t.to_u64())
     };
     expected.sort_by_key(|(v, t)| rank(v, *t));
+    // As they come, in order, and in order but for a part that comes too late.
+    let sorted = expected.clone();
+    let mut turned = expected.clone();
+    turned.rotate_left(11_000);
     let expected: Vec<u64> = expected.iter().map(|e| e.1.to_u64()).collect();
-    for memory in [1 << 30, 1 << 20] {
+    let inputs = [&rows, &sorted, &turned];
+    for (rows, memory) in inputs.into_iter().flat_map(|r| [(r, 1 << 30), (r, 1 << 20)]) {
         let rel = Arc::new(index(&storage, vec![int4(), text()], false));
         let outcome = build(&storage, &rel, rows.clone(), memory);
         assert!(matches!(outcome, BuildOutcome::Done(15_000)), "{outcome:?}");
