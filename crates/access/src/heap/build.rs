@@ -5,8 +5,10 @@ use super::page::{self, Bytes, MAX_TUPLES};
 use super::prune::Fate;
 use super::rel::HeapRel;
 use super::visibility::{Chain, PageFacts, Undertaker};
-use base::{BlockNo, Fork, Result, Tid};
+use base::{BlockNo, Error, Fork, PAGE_SIZE, Result, Tid, WaitEvent};
 use buffer::ReadStream;
+use os::sync::Relay;
+use os::thread::JoinHandle;
 use std::sync::Arc;
 use txn::{Sees, Snapshot};
 use types::Datum;
@@ -33,61 +35,99 @@ struct Version {
     live: bool,
 }
 
-/// Reads a table for an index build. The caller holds a lock that keeps writers out, or, for
-/// catalogs, checks for duplicates again.
-pub struct BuildScan {
+/// What was read of some pages.
+#[derive(Default)]
+struct Chunk {
+    rows: Vec<Version>,
+    /// The columns of all of them.
+    values: Vec<Datum>,
+    live: u64,
+    broken_chains: bool,
+}
+
+/// Reads pages.
+struct Reader {
     rel: Arc<HeapRel>,
     snapshot: Snapshot,
     stream: ReadStream,
-    /// The versions of the current page, and the columns of all of them.
-    rows: Vec<Version>,
-    values: Vec<Datum>,
-    next: usize,
-    broken_chains: bool,
-    live: u64,
     /// How many columns, from the first, are wanted.
     width: usize,
 }
 
-impl BuildScan {
-    /// Over the whole table.
-    pub fn new(rel: &Arc<HeapRel>, snapshot: &Snapshot) -> Result<BuildScan> {
-        let blocks = (0..rel.nblocks()?.0).map(BlockNo);
-        Ok(BuildScan {
-            rel: Arc::clone(rel),
-            snapshot: snapshot.clone(),
-            stream: rel.stream(Fork::Main, Box::new(blocks))?,
-            rows: Vec::new(),
-            values: Vec::new(),
-            next: 0,
-            broken_chains: false,
-            live: 0,
-            width: rel.desc.natts(),
-        })
-    }
+/// Where chunks come from.
+enum Source {
+    Reader(Box<Reader>),
+    Ahead(Ahead),
+}
 
-    /// Reads the first `n` columns only: the others cost nothing.
-    pub fn first_columns(mut self, n: usize) -> BuildScan {
-        self.width = n.min(self.width);
-        self
+/// A thread that reads pages while the index build does something with the last ones.
+struct Ahead {
+    lanes: Arc<Lanes>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Lanes {
+    chunks: Relay<Result<Chunk>>,
+    /// Chunks to be used again. There is room for all there are.
+    used: Relay<Chunk>,
+}
+
+/// Tables of fewer pages are read without another thread.
+const MANY_PAGES: u32 = 1024;
+
+/// Chunks that the thread may be ahead.
+const AHEAD: usize = 4;
+
+/// Rows that make a chunk of a thread full.
+const CHUNK_ROWS: usize = 1000;
+
+/// Reads a table for an index build. The caller holds a lock that keeps writers out, or, for
+/// catalogs, checks for duplicates again.
+pub struct BuildScan {
+    source: Source,
+    chunk: Chunk,
+    next: usize,
+    broken_chains: bool,
+    live: u64,
+    width: usize,
+}
+
+impl BuildScan {
+    /// Over the whole table, of which the first `width` columns are read: the others cost
+    /// nothing.
+    pub fn new(rel: &Arc<HeapRel>, snapshot: &Snapshot, width: usize) -> Result<BuildScan> {
+        let width = width.min(rel.desc.natts());
+        let blocks = rel.nblocks()?;
+        let ahead = match blocks.0 >= MANY_PAGES {
+            true => Ahead::start(rel, snapshot, blocks, width),
+            false => None,
+        };
+        let source = match ahead {
+            Some(ahead) => Source::Ahead(ahead),
+            None => Source::Reader(Box::new(Reader::new(rel, snapshot, blocks, width)?)),
+        };
+        let chunk = Chunk::default();
+        Ok(BuildScan { source, chunk, next: 0, broken_chains: false, live: 0, width })
     }
 
     /// The next version.
     pub fn next_row(&mut self) -> Result<Option<BuildRow<'_>>> {
-        while self.next == self.rows.len() {
-            let Some(pin) = self.stream.next()? else { return Ok(None) };
-            self.rows.clear();
-            self.values.clear();
+        while self.next == self.chunk.rows.len() {
             self.next = 0;
-            let bytes: Box<Bytes> = Box::new(*pin.read());
-            let block = pin.block();
-            drop(pin);
-            self.page(&bytes, block)?;
+            let more = match &mut self.source {
+                Source::Reader(reader) => reader.fill(&mut self.chunk, 1)?,
+                Source::Ahead(ahead) => ahead.fill(&mut self.chunk)?,
+            };
+            if !more {
+                return Ok(None);
+            }
+            self.live += self.chunk.live;
+            self.broken_chains |= self.chunk.broken_chains;
         }
         let (n, width) = (self.next, self.width);
         self.next += 1;
-        let Version { tid, version, live } = self.rows[n];
-        let values = &self.values[n * width..(n + 1) * width];
+        let Version { tid, version, live } = self.chunk.rows[n];
+        let values = &self.chunk.values[n * width..(n + 1) * width];
         Ok(Some(BuildRow { tid, version, live, values }))
     }
 
@@ -101,8 +141,104 @@ impl BuildScan {
     pub fn live_rows(&self) -> u64 {
         self.live
     }
+}
 
-    fn page(&mut self, bytes: &Bytes, block: BlockNo) -> Result<()> {
+impl Ahead {
+    /// Starts the thread; none if there cannot be another.
+    fn start(
+        rel: &Arc<HeapRel>,
+        snapshot: &Snapshot,
+        blocks: BlockNo,
+        width: usize,
+    ) -> Option<Ahead> {
+        let lanes = Lanes { chunks: Relay::new(AHEAD), used: Relay::new(2 * AHEAD) };
+        let lanes = Arc::new(lanes);
+        let (sender, rel, snapshot) = (Arc::clone(&lanes), Arc::clone(rel), snapshot.clone());
+        let run = move || {
+            if let Err(e) = read_ahead(&sender, &rel, &snapshot, blocks, width) {
+                // Whoever does not want to know has gone.
+                let _ = sender.chunks.send(Err(e), WaitEvent::MessageQueueSend);
+            }
+            sender.chunks.end();
+        };
+        let thread = os::thread::spawn("index build reader", run).ok()?;
+        Some(Ahead { lanes, thread: Some(thread) })
+    }
+
+    /// The next chunk, in place of one that was read; false at the end.
+    fn fill(&mut self, chunk: &mut Chunk) -> Result<bool> {
+        let used = std::mem::take(chunk);
+        match self.lanes.chunks.receive(WaitEvent::ParallelCreateIndexScan) {
+            Some(next) => *chunk = next?,
+            None => return self.join().map(|()| false),
+        }
+        let _ = self.lanes.used.send(used, WaitEvent::MessageQueueSend);
+        Ok(true)
+    }
+
+    fn join(&mut self) -> Result<()> {
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        let waits = os::wait::begin(WaitEvent::ParallelCreateIndexScan);
+        let outcome = thread.join();
+        drop(waits);
+        outcome.map_err(|_| Error::internal("the reader of a table was lost"))
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        self.lanes.chunks.abandon();
+        // Whoever drops a scan before its end has an error already.
+        let _ = self.join();
+    }
+}
+
+fn read_ahead(
+    lanes: &Lanes,
+    rel: &Arc<HeapRel>,
+    snapshot: &Snapshot,
+    blocks: BlockNo,
+    width: usize,
+) -> Result<()> {
+    let mut reader = Reader::new(rel, snapshot, blocks, width)?;
+    loop {
+        let mut chunk = lanes.used.try_receive().unwrap_or_default();
+        let more = reader.fill(&mut chunk, CHUNK_ROWS)?;
+        if !more || lanes.chunks.send(Ok(chunk), WaitEvent::MessageQueueSend).is_err() {
+            return Ok(());
+        }
+    }
+}
+
+impl Reader {
+    fn new(
+        rel: &Arc<HeapRel>,
+        snapshot: &Snapshot,
+        blocks: BlockNo,
+        width: usize,
+    ) -> Result<Reader> {
+        let blocks = (0..blocks.0).map(BlockNo);
+        let stream = rel.stream(Fork::Main, Box::new(blocks))?;
+        Ok(Reader { rel: Arc::clone(rel), snapshot: snapshot.clone(), stream, width })
+    }
+
+    /// Reads pages until there are so many rows, in place of those of `chunk`; false at the end.
+    fn fill(&mut self, chunk: &mut Chunk, rows: usize) -> Result<bool> {
+        chunk.rows.clear();
+        chunk.values.clear();
+        (chunk.live, chunk.broken_chains) = (0, false);
+        let mut bytes: Box<Bytes> = Box::new([0; PAGE_SIZE]);
+        while chunk.rows.len() < rows {
+            let Some(pin) = self.stream.next()? else { return Ok(!chunk.rows.is_empty()) };
+            bytes.copy_from_slice(&*pin.read());
+            let block = pin.block();
+            drop(pin);
+            self.page(&bytes, block, chunk)?;
+        }
+        Ok(true)
+    }
+
+    fn page(&self, bytes: &Bytes, block: BlockNo, out: &mut Chunk) -> Result<()> {
         if page::is_new(bytes) {
             return Ok(());
         }
@@ -133,13 +269,13 @@ impl BuildScan {
                 Fate::Live => true,
                 Fate::RecentlyDead if t.hot_updated() => {
                     // Its successor is indexed in its place.
-                    self.broken_chains = true;
+                    out.broken_chains = true;
                     continue;
                 }
                 Fate::RecentlyDead => false,
                 Fate::Inserting => true,
                 Fate::Deleting if t.hot_updated() => {
-                    self.broken_chains = true;
+                    out.broken_chains = true;
                     continue;
                 }
                 Fate::Deleting => !own(t.xmax_raw())?,
@@ -149,15 +285,15 @@ impl BuildScan {
                 0 => continue,
                 root => root,
             };
-            self.live += live as u64;
-            let at = self.values.len();
-            self.values.resize(at + self.width, Datum::Null);
-            let values = &mut self.values[at..];
+            out.live += live as u64;
+            let at = out.values.len();
+            out.values.resize(at + self.width, Datum::Null);
+            let values = &mut out.values[at..];
             let fetcher = self.rel.fetcher();
             deform(&self.rel.desc, t.data(), t.bitmap(), t.natts(), values, &fetcher)?;
             let tid = Tid { block, offset: root };
             let version = Tid { block, offset: off };
-            self.rows.push(Version { tid, version, live });
+            out.rows.push(Version { tid, version, live });
         }
         Ok(())
     }

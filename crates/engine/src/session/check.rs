@@ -30,7 +30,7 @@ impl Session {
                 wrong.push(format!("index {}: {e}", index.name));
                 continue;
             }
-            let mut rows = BuildScan::new(&open.heap, &snapshot)?.first_columns(0);
+            let mut rows = BuildScan::new(&open.heap, &snapshot, 0)?;
             while let Some(row) = rows.next_row()? {
                 if row.live && !entries.contains(&row.tid) {
                     let tid = row.tid;

@@ -74,7 +74,7 @@ impl RelStorage for Session {
             true => index.columns.iter().max().map_or(0, |n| *n as usize),
             false => table.tuple.natts(),
         };
-        let scan = BuildScan::new(&open.heap, &snapshot)?.first_columns(width);
+        let scan = BuildScan::new(&open.heap, &snapshot, width)?;
         let mut next = 0;
         let columns = index
             .columns

@@ -5,10 +5,12 @@
 
 mod futex;
 mod lock;
+mod relay;
 
 #[cfg(not(loom))]
 pub use futex::{futex_wait, futex_wake};
 pub use lock::{Condvar, Mutex, MutexGuard, Once, RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub use relay::Relay;
 pub use std::sync::{Arc, LazyLock, OnceLock, Weak};
 
 /// The atomics, loom's under `cfg(loom)`.

@@ -95,7 +95,7 @@ fn hot_chain_is_found_and_pruned() {
     });
     // An index that is built now names the root.
     s.run(|x| {
-        let mut build = BuildScan::new(&rel, x.snapshot).unwrap();
+        let mut build = BuildScan::new(&rel, x.snapshot, usize::MAX).unwrap();
         let row = build.next_row().unwrap().unwrap();
         assert_eq!((row.tid, row.version, row.live), (root, tid, true));
         assert_eq!(build.next_row().unwrap(), None);
