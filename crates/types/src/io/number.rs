@@ -24,6 +24,35 @@ pub(crate) fn trim_space(text: &str) -> &str {
 
 /// Reads an integer whose magnitude must fit `limit` (`limit + 1` if negative).
 fn parse(text: &str, type_name: &str, limit: u64) -> Result<i64> {
+    match plain(text.as_bytes()) {
+        Some(n) if n.unsigned_abs() <= limit => Ok(n),
+        _ => parse_any(text, type_name, limit),
+    }
+}
+
+/// A number of nothing but a few digits, perhaps after a minus sign.
+#[inline]
+fn plain(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    // As many as cannot overflow.
+    if digits.is_empty() || digits.len() > 18 {
+        return None;
+    }
+    let mut value = 0;
+    for b in digits {
+        let digit = b.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + digit as i64;
+    }
+    Some(if negative { -value } else { value })
+}
+
+fn parse_any(text: &str, type_name: &str, limit: u64) -> Result<i64> {
     let bytes = trim_space(text).as_bytes();
     let (negative, digits) = match bytes.first() {
         Some(b'-') => (true, &bytes[1..]),
