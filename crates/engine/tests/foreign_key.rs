@@ -105,3 +105,48 @@ fn copy_both_ways() {
     assert_eq!(r.rows, [["1"]]);
     server.stop(s);
 }
+
+/// So many rows that another thread writes them.
+fn many(rows: usize) -> String {
+    (1..=rows).map(|i| format!("{i}\tname {}\n", i % 100)).collect()
+}
+
+#[test]
+fn copy_of_many_rows() {
+    let server = Server::start("copy-many");
+    let mut s = server.connect();
+    run(&mut s, "create table t(a int, b text); create table u(a int primary key, b text)");
+    let all = "select count(*), sum(a), count(distinct b) from";
+    for table in ["t", "u"] {
+        let r = copy(&mut s, &format!("copy {table} from stdin"), &many(30_000)).unwrap();
+        assert_eq!(r.tags, ["COPY 30000"]);
+        let r = run(&mut s, &format!("{all} {table}"));
+        assert_eq!(r.rows, [["30000", "450015000", "100"]]);
+        // What was written before an error is gone with it.
+        let input = many(30_000) + "x\ty\n";
+        let e = copy(&mut s, &format!("copy {table} from stdin where a < 0 or a > 1"), &input);
+        let e = e.unwrap_err();
+        assert!(e.code().as_str() == "23505" || e.message().contains("\"x\""), "{e}");
+        assert_eq!(run(&mut s, &format!("select count(*) from {table}")).rows, [["30000"]]);
+    }
+    // Within a savepoint that is rolled back, and one that is not.
+    run(&mut s, "begin; savepoint a");
+    copy(&mut s, "copy t from stdin", &many(20_000)).unwrap();
+    assert_eq!(run(&mut s, "select count(*) from t").rows, [["50000"]]);
+    run(&mut s, "rollback to a");
+    copy(&mut s, "copy t from stdin", &many(10_000)).unwrap();
+    run(&mut s, "commit");
+    assert_eq!(run(&mut s, "select count(*) from t").rows, [["40000"]]);
+    // An index build of so many pages has a thread that reads them; the index has all rows.
+    run(
+        &mut s,
+        "create table w as select i % 1000 a, repeat('w', 400) b from generate_series(1, 30000) i",
+    );
+    run(&mut s, "create index w_a on w(a); set enable_seqscan = off");
+    assert_eq!(run(&mut s, "select count(*) from w where a between 10 and 19").rows, [["300"]]);
+    let e = fail(&mut s, "create unique index w_u on w(a)");
+    assert_eq!(e.message(), "could not create unique index \"w_u\"");
+    let e = fail(&mut s, "create index w_e on w((1 / (a - 999)))");
+    assert_eq!(e.message(), "division by zero");
+    server.stop(s);
+}

@@ -4,6 +4,7 @@
 //! [`BulkInsert::store`] writes many at once. Rows lie one after another in one vector, so that a
 //! row costs no allocation.
 
+use crate::bulk_writer::{BulkWriter, Work};
 use crate::compile::{CompiledStmt, PlanCompiler};
 use crate::expr::{Prog, RowInput, VarMap};
 use crate::hooks::RowChange;
@@ -28,6 +29,9 @@ pub struct BulkOptions<'a> {
     pub filter: Option<&'a ir::Expr>,
     /// COPY FREEZE.
     pub frozen: bool,
+    /// Many rows may be written by another thread while the caller makes the next: it does nothing
+    /// else in the transaction meanwhile.
+    pub ahead: bool,
 }
 
 /// A table that rows are brought to.
@@ -42,7 +46,15 @@ pub struct BulkInsert {
     tids: Vec<Tid>,
     /// The expressions may not be computed before earlier rows are stored.
     volatile: bool,
+    /// Rows may be written by another thread.
+    ahead: bool,
+    /// Batches that were stored.
+    batches: usize,
+    writer: Option<BulkWriter>,
 }
+
+/// Batches that come before another thread is worth its start.
+const FEW: usize = 8;
 
 /// A plan that does nothing with the table, to compile expressions over it in.
 pub(crate) fn no_plan(rel: Oid, kind: char) -> PlannedStmt {
@@ -101,6 +113,13 @@ impl BulkInsert {
         let call_states = c.ec.call_states as usize;
         let root = c.node(&plan.plan)?;
         let volatile = filter.as_ref().is_some_and(|f| f.volatile);
+        // Who looks at each row, or at what was written, cannot be ahead; nor can a function that
+        // might do something in the transaction.
+        let ahead = options.ahead
+            && router.is_none()
+            && target.indexes.is_empty()
+            && !target.hooked
+            && !c.ec.calls_volatile;
         let stmt = CompiledStmt::of_parts(Arc::clone(&plan), root, call_states);
         Ok(BulkInsert {
             state: State::new(Arc::new(stmt), Arc::new([]), snapshot),
@@ -111,6 +130,9 @@ impl BulkInsert {
             frozen: options.frozen,
             tids: Vec::new(),
             volatile,
+            ahead,
+            batches: 0,
+            writer: None,
         })
     }
 
@@ -233,9 +255,40 @@ impl BulkInsert {
         Ok(())
     }
 
-    /// Writes rows that were accepted; `rows` holds all their columns. An error comes with the
-    /// number of the row that made it.
+    /// Writes rows that were accepted; `rows` holds all their columns, and is left empty. An error
+    /// comes with the number of the row that made it.
     pub fn store(
+        &mut self,
+        cx: ExecCtx<'_>,
+        rows: &mut Vec<Datum>,
+    ) -> std::result::Result<(), (base::Error, Option<usize>)> {
+        if self.ahead && self.writer.is_none() && self.batches >= FEW {
+            self.writer = self.start_writer(cx).map_err(|e| (e, None))?;
+        }
+        self.batches += 1;
+        if let Some(writer) = &mut self.writer {
+            return writer.store(rows).map_err(|e| (e, None));
+        }
+        let stored = self.store_now(cx, rows);
+        rows.clear();
+        stored
+    }
+
+    fn start_writer(&self, cx: ExecCtx<'_>) -> Result<Option<BulkWriter>> {
+        Ok(BulkWriter::start(Work {
+            heap: Arc::clone(self.target.heap()),
+            txn: Arc::clone(cx.txn()?),
+            snapshot: Arc::clone(&self.state.snapshot),
+            options: InsertOptions { frozen: self.frozen },
+        }))
+    }
+
+    /// Waits until all rows are written.
+    pub fn finish(&mut self) -> Result<()> {
+        self.writer.take().map_or(Ok(()), BulkWriter::finish)
+    }
+
+    fn store_now(
         &mut self,
         cx: ExecCtx<'_>,
         rows: &[Datum],

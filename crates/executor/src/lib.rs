@@ -9,6 +9,7 @@
 
 mod batch;
 mod bulk;
+mod bulk_writer;
 mod compile;
 pub mod counts;
 mod execution;

@@ -115,19 +115,18 @@ impl Session {
                 rows.extend(keep.iter().map(|c| batch.columns[*c].get(i)));
                 count += 1;
                 if rows.len() >= BATCH_ROWS * keep.len().max(1) {
-                    store(&mut bulk, &parts, &env, &rows)?;
-                    rows.clear();
+                    store(&mut bulk, &parts, &env, &mut rows)?;
                 }
             }
             if keep.is_empty() {
                 // A table without columns still has rows.
-                let nothing = vec![Datum::Null; batch.positions().count()];
-                store(&mut bulk, &parts, &env, &nothing)?;
+                let mut nothing = vec![Datum::Null; batch.positions().count()];
+                store(&mut bulk, &parts, &env, &mut nothing)?;
             }
             self.check_interrupts()?;
         }
         if !rows.is_empty() {
-            store(&mut bulk, &parts, &env, &rows)?;
+            store(&mut bulk, &parts, &env, &mut rows)?;
         }
         drop(env);
         self.core.changes.count(table, count, 0);
@@ -157,7 +156,7 @@ fn store(
     bulk: &mut BulkInsert,
     parts: &RunParts,
     env: &crate::StatementEnv<'_>,
-    rows: &[Datum],
+    rows: &mut Vec<Datum>,
 ) -> Result<()> {
     bulk.store(parts.cx(env), rows).map_err(|(e, _)| e)
 }

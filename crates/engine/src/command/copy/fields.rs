@@ -32,6 +32,35 @@ pub enum FieldKind {
     Default,
 }
 
+/// Lines that are shorter are looked through byte by byte: a vectorised search costs more to begin
+/// than that takes.
+const SHORT: usize = 64;
+
+#[inline]
+fn find_byte(line: &[u8], start: usize, wanted: u8) -> Option<usize> {
+    let rest = &line[start..];
+    let at = match line.len() < SHORT {
+        true => rest.iter().position(|b| *b == wanted),
+        false => memchr::memchr(wanted, rest),
+    };
+    at.map(|n| start + n)
+}
+
+#[inline]
+fn has_byte(line: &[u8], wanted: u8) -> bool {
+    match line.len() < SHORT {
+        true => line.iter().fold(false, |found, b| found | (*b == wanted)),
+        false => memchr::memchr(wanted, line).is_some(),
+    }
+}
+
+/// Equality that does not look at the bytes of empty texts: comparing nothing at an address that
+/// is not mapped costs a hundred cycles on some machines.
+#[inline]
+pub fn same_text(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && (a.is_empty() || a == b)
+}
+
 impl Fields {
     /// How many there are.
     pub fn len(&self) -> usize {
@@ -51,6 +80,22 @@ impl Fields {
         &all[s.start as usize..s.end as usize]
     }
 
+    /// A field's text; the bytes of one that is none.
+    #[inline]
+    pub fn text<'a>(&'a self, i: usize, line: &'a str) -> std::result::Result<&'a str, &'a [u8]> {
+        let s = &self.spans[i];
+        let (start, end) = (s.start as usize, s.end as usize);
+        // Fields end where a character of one byte is, so what is in the line is whole.
+        if s.in_line
+            && let Some(text) = line.get(start..end)
+        {
+            return Ok(text);
+        }
+        let raw = self.get(i, line.as_bytes());
+        std::str::from_utf8(raw).map_err(|e| &raw[e.valid_up_to()..])
+    }
+
+    #[inline]
     fn push(&mut self, start: usize, end: usize, in_line: bool, kind: FieldKind) {
         self.spans.push(Span { start: start as u32, end: end as u32, in_line, kind });
     }
@@ -59,19 +104,18 @@ impl Fields {
     pub fn split_text(&mut self, line: &[u8], o: &CopyOptions) {
         self.bytes.clear();
         self.spans.clear();
-        let escaped = memchr::memchr(b'\\', line).is_some();
+        let escaped = has_byte(line, b'\\');
         let mut start = 0;
         loop {
             let end = match escaped {
-                false => memchr::memchr(o.delimiter, &line[start..]).map(|n| start + n),
+                false => find_byte(line, start, o.delimiter),
                 true => find_unescaped(line, start, o.delimiter),
             };
             let stop = end.unwrap_or(line.len());
             let raw = &line[start..stop];
-            if raw == o.null.as_bytes() {
-                self.push(start, stop, true, FieldKind::Null);
-            } else if o.default.as_ref().is_some_and(|d| raw == d.as_bytes()) {
-                self.push(start, stop, true, FieldKind::Default);
+            let kind = self.kind_of(raw, o);
+            if kind != FieldKind::Value {
+                self.push(start, stop, true, kind);
             } else if escaped && memchr::memchr(b'\\', raw).is_some() {
                 let at = self.bytes.len();
                 unescape(raw, &mut self.bytes);
@@ -108,10 +152,11 @@ impl Fields {
         }
     }
 
+    #[inline]
     fn kind_of(&self, raw: &[u8], o: &CopyOptions) -> FieldKind {
-        if raw == o.null.as_bytes() {
+        if same_text(raw, o.null.as_bytes()) {
             FieldKind::Null
-        } else if o.default.as_ref().is_some_and(|d| raw == d.as_bytes()) {
+        } else if o.default.as_ref().is_some_and(|d| same_text(raw, d.as_bytes())) {
             FieldKind::Default
         } else {
             FieldKind::Value
@@ -157,11 +202,6 @@ impl Fields {
         // What was in quotes is never NULL.
         self.push(start, self.bytes.len(), false, FieldKind::Value);
         Ok(at)
-    }
-
-    /// Whether a CSV field was written in quotes, or otherwise not as it is.
-    pub fn is_literal(&self, i: usize) -> bool {
-        !self.spans[i].in_line
     }
 }
 

@@ -1,6 +1,6 @@
 //! COPY FROM: bytes into rows.
 
-use super::fields::{FieldKind, Fields};
+use super::fields::{FieldKind, Fields, same_text};
 use super::lines::{Bytes, Lines};
 use super::options::{Columns, CopyFormat, CopyOptions, Header};
 use crate::session::RunParts;
@@ -120,6 +120,8 @@ pub(super) struct CopyIn<'a> {
     /// Columns that the input does not have and that are to be computed.
     computed: Vec<usize>,
     natts: usize,
+    /// The input has all columns of the table in their order.
+    in_order: bool,
     rows: Vec<Datum>,
     /// Line numbers of the rows.
     numbers: Vec<u64>,
@@ -158,7 +160,7 @@ pub(super) fn run(
             }
         }
     }
-    let bulk_options = BulkOptions { defaults, filter, frozen: options.freeze };
+    let bulk_options = BulkOptions { defaults, filter, frozen: options.freeze, ahead: true };
     let storage = session.core.database.storage();
     let bulk = BulkInsert::new(&env.view, storage, rel, snapshot, bulk_options)?;
     let column = |(n, at): (usize, &usize)| {
@@ -182,6 +184,7 @@ pub(super) fn run(
         columns: columns.iter().enumerate().map(column).collect(),
         computed,
         natts: rel.tuple.natts(),
+        in_order: columns.iter().copied().eq(0..rel.tuple.natts()),
         rows: Vec::new(),
         numbers: Vec::new(),
         bytes: 0,
@@ -193,7 +196,7 @@ pub(super) fn run(
         CopyFormat::Binary => super::binary::read(&mut copy, source)?,
         _ => copy.read_lines(session, source)?,
     }
-    copy.flush()?;
+    copy.finish()?;
     copy.bulk.statement_hooks(cx, false)?;
     copy.tell_skipped(env);
     Ok(copy.stored)
@@ -352,10 +355,15 @@ impl CopyIn<'_> {
         line: &[u8],
         fields: &mut Fields,
     ) -> std::result::Result<(), (Error, Place)> {
-        if let Err(e) = std::str::from_utf8(line) {
-            return Err((super::invalid_utf8(&line[e.valid_up_to()..]), Place::Line));
-        }
-        let start = self.new_row();
+        let text = match std::str::from_utf8(line) {
+            Ok(text) => text,
+            Err(e) => return Err((super::invalid_utf8(&line[e.valid_up_to()..]), Place::Line)),
+        };
+        // Columns in the table's order are put one after the other.
+        let start = match self.in_order {
+            true => self.rows.len(),
+            false => self.new_row(),
+        };
         if self.columns.is_empty() && line.is_empty() {
             return Ok(());
         }
@@ -370,9 +378,11 @@ impl CopyIn<'_> {
                 let e = err!(BAD_COPY_FILE_FORMAT, "missing data for column \"{name}\"");
                 return Err((e, Place::Line));
             }
-            let value = self.value(n, line, fields)?;
-            let at = self.columns[n].at;
-            self.rows[start + at] = value;
+            let value = self.value(n, text, fields)?;
+            match self.in_order {
+                true => self.rows.push(value),
+                false => self.rows[start + self.columns[n].at] = value,
+            }
         }
         Ok(())
     }
@@ -382,11 +392,11 @@ impl CopyIn<'_> {
     fn value(
         &mut self,
         n: usize,
-        line: &[u8],
+        line: &str,
         fields: &mut Fields,
     ) -> std::result::Result<Datum, (Error, Place)> {
         let column = &mut self.columns[n];
-        let raw = fields.get(n, line);
+        let raw = fields.get(n, line.as_bytes());
         let mut kind = fields.kind(n);
         if kind == FieldKind::Null && column.force_not_null {
             kind = FieldKind::Value;
@@ -402,14 +412,9 @@ impl CopyIn<'_> {
                 return value.map_err(|e| (e, Place::Column(n, Some("".into()))));
             }
         }
-        let text = match fields.is_literal(n) {
-            // The line was checked as a whole.
-            false => std::str::from_utf8(raw),
-            true => std::str::from_utf8(raw),
-        };
-        let text = match text {
+        let text = match fields.text(n, line) {
             Ok(text) => text,
-            Err(e) => return Err((super::invalid_utf8(&raw[e.valid_up_to()..]), Place::Line)),
+            Err(bad) => return Err((super::invalid_utf8(bad), Place::Line)),
         };
         if let Some((last, value)) = &column.last
             && same_text(last, raw)
@@ -472,16 +477,22 @@ impl CopyIn<'_> {
             self.rows.clear();
             return Ok(());
         }
-        if let Err((e, row)) = self.bulk.store(self.cx, &self.rows) {
+        if let Err((e, row)) = self.bulk.store(self.cx, &mut self.rows) {
             let number = row.and_then(|r| self.numbers.get(r)).or(self.numbers.last());
             let number = number.copied().unwrap_or(0);
             return Err(self.place(e, number, Place::Stored(number), b""));
         }
         self.stored += self.numbers.len() as u64;
         self.numbers.clear();
-        self.rows.clear();
         self.bytes = 0;
         Ok(())
+    }
+
+    /// Stores the last rows.
+    fn finish(&mut self) -> Result<()> {
+        let last = self.numbers.last().copied().unwrap_or(0);
+        self.flush()?;
+        self.bulk.finish().map_err(|e| self.place(e, last, Place::Stored(last), b""))
     }
 
     /// An error in a binary row's column.
@@ -511,13 +522,6 @@ impl CopyIn<'_> {
             }
         })
     }
-}
-
-/// Equality that does not look at the bytes of empty texts: comparing nothing at an address that
-/// is not mapped costs a hundred cycles on some machines.
-#[inline]
-fn same_text(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && (a.is_empty() || a == b)
 }
 
 /// NULL; a domain may refuse it.
