@@ -230,6 +230,7 @@ fn work(database: &Arc<Database>, db: Oid, tables: &[(Oid, Changes)]) -> Result<
 fn one_table(session: &mut Session, table: Oid, counts: Changes) -> Result<()> {
     let database = session.core.database.clone();
     let db = session.core.state.oid;
+    session.statement_micros = os::clock::now_micros();
     session.ensure_transaction()?;
     let view = session.core.view()?;
     let Some(rel) = view.find_relation(table)? else {

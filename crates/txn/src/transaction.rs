@@ -112,13 +112,23 @@ pub struct Txn {
 impl TxnManager {
     /// Begins the session's transaction. The one before must have ended.
     pub fn begin(self: &Arc<Self>, backend: &Arc<Backend>, isolation: Isolation) -> Arc<Txn> {
+        self.begin_at(backend, isolation, os::clock::now_micros())
+    }
+
+    /// The same, when it is known what time it is, in microseconds since 1970.
+    pub fn begin_at(
+        self: &Arc<Self>,
+        backend: &Arc<Backend>,
+        isolation: Isolation,
+        start_micros: i64,
+    ) -> Arc<Txn> {
         let slot = backend.slot();
         slot.local_xid.fetch_add(1, Ordering::Relaxed);
         slot.in_transaction.store(true, Ordering::Relaxed);
         Arc::new(Txn {
             backend: backend.clone(),
             isolation: AtomicU8::new(isolation as u8),
-            start_micros: os::clock::now_micros(),
+            start_micros,
             top_xid: AtomicU64::new(0),
             current_xid: AtomicU64::new(0),
             command: AtomicU32::new(0),

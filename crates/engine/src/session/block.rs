@@ -78,7 +78,7 @@ impl Session {
     /// Closes what does not outlive the transaction.
     pub(super) fn drop_portals(&mut self) {
         if !self.portals.is_empty() {
-            self.portals.retain(|_, p| p.is_held());
+            self.portals.retain(|p| p.is_held());
             self.show_cursors();
         }
     }
@@ -162,8 +162,8 @@ impl Session {
         let settings = self.core.resolved();
         let modes = settings.default_modes;
         let mgr = &self.core.database.storage().txn;
-        let txn = mgr.begin(&self.core.backend, modes.isolation);
-        let started = txn.start_micros();
+        let started = self.statement_micros;
+        let txn = mgr.begin_at(&self.core.backend, modes.isolation, started);
         self.core.set_txn(Some(txn));
         let mut s = self.core.settings.lock();
         s.begin_level();
@@ -589,7 +589,7 @@ impl Session {
             self.commit_sub(&txn)?;
             self.block.savepoints.pop();
         }
-        for portal in self.portals.values_mut() {
+        for portal in self.portals.iter_mut() {
             portal.level = portal.level.min(at);
         }
         self.core.listening.lock().released_to(at);
@@ -602,7 +602,7 @@ impl Session {
         self.core.listening.lock().rolled_back_to(at);
         // What its cursors read goes away with the subtransaction.
         if !self.portals.is_empty() {
-            self.portals.retain(|_, p| p.level <= at || p.is_held());
+            self.portals.retain(|p| p.level <= at || p.is_held());
             self.show_cursors();
         }
         while self.block.savepoints.len() > at {

@@ -376,7 +376,7 @@ impl Session {
         let analysed = self.analyse(Some(&inner), &given)?;
         let query = main_query(&analysed)?.clone();
         check_declared(stmt, &query)?;
-        if self.portals.contains_key(&stmt.name) {
+        if self.portals.contains(&stmt.name) {
             bail!(DUPLICATE_CURSOR, "cursor \"{}\" already exists", stmt.name);
         }
         let core = self.core.clone();
@@ -396,7 +396,7 @@ impl Session {
         };
         let statement: Arc<str> = Arc::from(text);
         let prepared = Prepared::new("", statement.clone(), Some(inner), analysed, &given);
-        let mut portal = Portal::new(&stmt.name, Arc::new(prepared), params);
+        let mut portal = Portal::new(&stmt.name, Arc::new(prepared), params, self.statement_micros);
         portal.is_cursor = true;
         portal.hold = stmt.hold;
         portal.scroll = stmt.scroll.unwrap_or(backwards);
@@ -416,7 +416,7 @@ impl Session {
             statement,
             places: None,
         }));
-        self.portals.insert(stmt.name.clone(), portal);
+        self.portals.insert(portal);
         self.show_cursors();
         Ok(())
     }
@@ -424,7 +424,7 @@ impl Session {
     /// Tells `pg_cursors` of the cursors there are.
     pub(crate) fn show_cursors(&self) {
         let mut all: Vec<CursorInfo> = Vec::new();
-        for portal in self.portals.values() {
+        for portal in self.portals.iter() {
             let Some(cursor) = &portal.cursor else { continue };
             all.push(CursorInfo {
                 name: portal.name.clone(),
@@ -450,7 +450,7 @@ impl Session {
         };
         if !portal.is_cursor {
             let result = self.fetch_portal(&mut portal, stmt, sink);
-            self.portals.insert(stmt.cursor.clone(), portal);
+            self.portals.insert(portal);
             return result;
         }
         let result = self.fetch_from(&mut portal, stmt, sink);
@@ -459,7 +459,7 @@ impl Session {
         if failed {
             portal.cursor = None;
         }
-        self.portals.insert(stmt.cursor.clone(), portal);
+        self.portals.insert(portal);
         if failed {
             self.show_cursors();
         }
@@ -494,12 +494,12 @@ impl Session {
 
     /// At the end of the transaction: cursors WITH HOLD take all their rows.
     pub(crate) fn hold_cursors(&mut self) -> Result<()> {
-        if !self.portals.values().any(|p| p.hold && !p.is_held()) {
+        if !self.portals.iter().any(|p| p.hold && !p.is_held()) {
             return Ok(());
         }
         let mut portals = std::mem::take(&mut self.portals);
         let mut result = Ok(());
-        for portal in portals.values_mut() {
+        for portal in portals.iter_mut() {
             if portal.hold && !portal.is_held() && result.is_ok() {
                 result = self.hold(portal);
             }
@@ -586,7 +586,7 @@ impl Session {
         }
         let mut portal = self.portals.remove(name).ok_or_else(missing)?;
         let result = self.find_place(&mut portal, relid);
-        self.portals.insert(name.to_string(), portal);
+        self.portals.insert(portal);
         result
     }
 

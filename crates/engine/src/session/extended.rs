@@ -102,9 +102,7 @@ impl Session {
         params: &[RawParam<'_>],
         result_formats: &[bool],
     ) -> Result<()> {
-        if self.logs {
-            self.statement_micros = os::clock::now_micros();
-        }
+        self.statement_micros = os::clock::now_micros();
         let bound = self
             .extended(None, |s| s.bind_message(portal, statement, formats, params, result_formats));
         if let Err(e) = bound {
@@ -150,7 +148,7 @@ impl Session {
                 analysed.params.len()
             );
         }
-        if !portal.is_empty() && self.portals.contains_key(portal) {
+        if !portal.is_empty() && self.portals.contains(portal) {
             bail!(DUPLICATE_CURSOR, "cursor \"{portal}\" already exists");
         }
         let columns = analysed.columns.len();
@@ -169,9 +167,9 @@ impl Session {
             true => ResultFormat::Binary,
             false => ResultFormat::Text,
         };
-        let mut new = Portal::new(portal, prepared, values.into());
+        let mut new = Portal::new(portal, prepared, values.into(), self.statement_micros);
         new.formats = result_formats.iter().map(format).collect();
-        self.portals.insert(portal.to_string(), new);
+        self.portals.insert(new);
         Ok(())
     }
 
@@ -301,7 +299,12 @@ impl Session {
         if let Some(portal) = self.portals.get(name) {
             let what = if portal.position > 0 { "execute fetch from" } else { "execute" };
             logged = self.log_execute(portal, what);
-            let mut copy = Portal::new(name, portal.prepared.clone(), portal.params.clone());
+            let mut copy = Portal::new(
+                name,
+                portal.prepared.clone(),
+                portal.params.clone(),
+                self.statement_micros,
+            );
             copy.formats.clone_from(&portal.formats);
             about = Some((copy, message_name(what, portal)));
         }
@@ -340,7 +343,7 @@ impl Session {
             self.note_query()?;
             let Some(mut portal) = self.portals.remove(name) else { return Ok(()) };
             let result = self.run_portal(&mut portal, max_rows, sink);
-            self.portals.insert(name.to_string(), portal);
+            self.portals.insert(portal);
             match result? {
                 Some(tag) => sink.command_complete(&tag)?,
                 None => sink.portal_suspended()?,

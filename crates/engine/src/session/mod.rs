@@ -20,6 +20,7 @@ mod logging;
 mod lookup;
 pub(crate) mod permission;
 mod planning;
+mod portals;
 mod prepare;
 mod prepared;
 mod products;
@@ -37,6 +38,7 @@ pub use core::{SequenceCache, SessionCore};
 pub use env::StatementEnv;
 pub use logging::{LogSettings, rank, rank_named};
 pub(crate) use planning::RunParts;
+use portals::Portals;
 pub use prepared::{Portal, Prepared};
 pub(crate) use simple::{is_query, statement_name};
 pub use snapshots::Exports;
@@ -82,7 +84,7 @@ pub struct Session {
     pub(crate) core: Arc<SessionCore>,
     pub(crate) place: Place,
     pub(crate) block: Block,
-    pub(crate) portals: HashMap<String, Portal, foldhash::fast::RandomState>,
+    pub(crate) portals: Portals,
     /// What statements of the simple protocol are without their numbers.
     pub(crate) normalized: HashMap<String, Normal, foldhash::fast::RandomState>,
     pub(crate) random: Cell<[u64; 2]>,
@@ -130,7 +132,7 @@ impl Session {
             core,
             place,
             block: Block::default(),
-            portals: HashMap::default(),
+            portals: Portals::default(),
             normalized: HashMap::default(),
             point_space: Cell::default(),
             random: Cell::new([os::random::u64(), os::random::u64()]),

@@ -79,7 +79,7 @@ impl Session {
             let text = prepared.text.clone();
             return self.utility(&inner, &text, &params, sink).map_err(unplaced);
         }
-        let mut portal = Portal::new("", prepared, params);
+        let mut portal = Portal::new("", prepared, params, self.statement_micros);
         portal.describe = true;
         let tag = self.run_portal(&mut portal, 0, sink).map_err(unplaced)?;
         Ok(tag.unwrap_or_default().into_owned())

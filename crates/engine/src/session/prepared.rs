@@ -156,8 +156,13 @@ pub struct Portal {
 }
 
 impl Portal {
-    /// A statement about to be run with these parameters.
-    pub fn new(name: &str, prepared: Arc<Prepared>, params: Arc<[Datum]>) -> Portal {
+    /// A statement about to be run with these parameters, made at this time.
+    pub fn new(
+        name: &str,
+        prepared: Arc<Prepared>,
+        params: Arc<[Datum]>,
+        created_at: i64,
+    ) -> Portal {
         Portal {
             name: name.to_string(),
             prepared,
@@ -170,7 +175,7 @@ impl Portal {
             is_cursor: false,
             hold: false,
             scroll: false,
-            created_at: os::clock::now_micros(),
+            created_at,
             level: 0,
             cursor: None,
         }

@@ -288,7 +288,8 @@ impl Session {
         let analysed = self.analyse(Some(stmt), &[])?;
         if !is_plain(&analysed) {
             let prepared = Prepared::new("", Arc::from(""), Some(stmt.clone()), analysed, &[]);
-            let mut portal = Portal::new("", Arc::new(prepared), Arc::new([]));
+            let mut portal =
+                Portal::new("", Arc::new(prepared), Arc::new([]), self.statement_micros);
             portal.describe = true;
             let analysed = portal.prepared.analysed.lock().clone();
             return self.run_products(&portal, &analysed, sink);

@@ -80,7 +80,7 @@ impl Session {
         };
         self.check_interrupts()?;
         self.ensure_transaction()?;
-        let mut portal = Portal::new("", prepared, n.values.clone().into());
+        let mut portal = Portal::new("", prepared, n.values.clone().into(), self.statement_micros);
         self.run_simple_portal(&mut portal, sink).map_err(|mut e| {
             let fields = e.fields_mut();
             fields.location = fields.location.map(|at| n.original(at as usize) as u32);

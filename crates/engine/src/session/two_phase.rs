@@ -77,7 +77,7 @@ impl Session {
         if self.core.listening.lock().is_pending() {
             return Err(refused("executed LISTEN, UNLISTEN, or NOTIFY"));
         }
-        if self.portals.values().any(|p| p.hold && !p.is_held()) {
+        if self.portals.iter().any(|p| p.hold && !p.is_held()) {
             return Err(refused("created a cursor WITH HOLD"));
         }
         if !self.core.exports.lock().is_empty() {

@@ -300,7 +300,7 @@ impl Session {
         match target {
             DiscardTarget::All => {
                 self.prevent_in_block("DISCARD ALL")?;
-                self.portals.clear();
+                self.portals = super::portals::Portals::default();
                 self.show_cursors();
                 self.core.prepared.lock().clear();
                 self.core.settings.lock().reset_all();
@@ -348,7 +348,7 @@ impl Session {
     fn close_cursor(&mut self, name: Option<&str>) -> Result<&'static str> {
         match name {
             None => {
-                self.portals.retain(|_, p| !p.is_cursor);
+                self.portals.retain(|p| !p.is_cursor);
                 self.show_cursors();
                 Ok("CLOSE CURSOR ALL")
             }
