@@ -143,6 +143,15 @@ impl BuildScan {
     }
 }
 
+/// The build must not wait for a thread that has ended.
+struct Farewell(Arc<Lanes>);
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        self.0.chunks.end();
+    }
+}
+
 impl Ahead {
     /// Starts the thread; none if there cannot be another.
     fn start(
@@ -153,13 +162,14 @@ impl Ahead {
     ) -> Option<Ahead> {
         let lanes = Lanes { chunks: Relay::new(AHEAD), used: Relay::new(2 * AHEAD) };
         let lanes = Arc::new(lanes);
-        let (sender, rel, snapshot) = (Arc::clone(&lanes), Arc::clone(rel), snapshot.clone());
+        let farewell = Farewell(Arc::clone(&lanes));
+        let (rel, snapshot) = (Arc::clone(rel), snapshot.clone());
         let run = move || {
-            if let Err(e) = read_ahead(&sender, &rel, &snapshot, blocks, width) {
+            let lanes = &farewell.0;
+            if let Err(e) = read_ahead(lanes, &rel, &snapshot, blocks, width) {
                 // Whoever does not want to know has gone.
-                let _ = sender.chunks.send(Err(e), WaitEvent::MessageQueueSend);
+                let _ = lanes.chunks.send(Err(e), WaitEvent::MessageQueueSend);
             }
-            sender.chunks.end();
         };
         let thread = os::thread::spawn("index build reader", run).ok()?;
         Some(Ahead { lanes, thread: Some(thread) })
