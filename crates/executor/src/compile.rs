@@ -210,7 +210,7 @@ impl PlanCompiler<'_> {
             PlanNode::BitmapHeapScan(s) => node::bitmap::compile(self, plan, s),
             PlanNode::TidScan(s) => node::tid_scan::compile(self, plan, s),
             PlanNode::TidRangeScan(s) => node::tid_scan::compile_range(self, plan, s),
-            PlanNode::SampleScan(_) => Err(Error::unsupported("TABLESAMPLE")),
+            PlanNode::SampleScan(s) => node::sample_scan::compile(self, plan, s),
             PlanNode::NamedTuplestoreScan(_) => Err(Error::unsupported("transition tables")),
             _ => Err(Error::unsupported("this kind of plan node")),
         }

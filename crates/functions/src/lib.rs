@@ -27,6 +27,7 @@ pub use agg::{AggFactory, GroupedAgg, aggregate};
 pub use call::{Arg, BatchFn, CallInfo, CallState, FnCtx, FnDef, RowFn, Rows};
 pub use env::{CatalogLookup, FnEnv, KnownTypes, QueryRows, StaticEnv, builtin_type_info};
 pub use registry::{FnEntry, call_row, check_held, lookup, lookup_collated, lookup_prosrc};
+pub use scalar::hash::{hash_bytes, hash_f64};
 pub use scalar::regex::Regex;
 pub use srf::{RowSource, SrfFn, has_set_body, set_returning, user_set};
 

@@ -295,13 +295,13 @@ fn item_exprs<'a>(item: &'a FromItem, f: &mut dyn FnMut(&'a Expr)) {
     match item {
         FromItem::Table(_) => {}
         FromItem::Join(j) => {
-            j.quals.iter().for_each(&mut *f);
             item_exprs(&j.left, f);
             item_exprs(&j.right, f);
+            j.quals.iter().for_each(&mut *f);
         }
         FromItem::From(from) => {
-            from.quals.iter().for_each(&mut *f);
             from.items.iter().for_each(|i| item_exprs(i, f));
+            from.quals.iter().for_each(&mut *f);
         }
     }
 }
@@ -310,13 +310,13 @@ fn item_exprs_mut(item: &mut FromItem, f: &mut dyn FnMut(&mut Expr)) {
     match item {
         FromItem::Table(_) => {}
         FromItem::Join(j) => {
-            j.quals.iter_mut().for_each(&mut *f);
             item_exprs_mut(&mut j.left, f);
             item_exprs_mut(&mut j.right, f);
+            j.quals.iter_mut().for_each(&mut *f);
         }
         FromItem::From(from) => {
-            from.quals.iter_mut().for_each(&mut *f);
             from.items.iter_mut().for_each(|i| item_exprs_mut(i, f));
+            from.quals.iter_mut().for_each(&mut *f);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! From a join tree to base relations, a list of things to join, and conditions in their places.
 
+use crate::prep::outer_join::item_relids;
 use crate::prep::volatility;
 use crate::rel::{BaseKind, Restriction, SpecialJoin};
 use crate::relids::Relids;
@@ -96,6 +97,7 @@ impl Root<'_> {
     /// Puts each condition of the join tree in its place; gives what is to be joined.
     pub fn deconstruct(&mut self) -> Result<JoinItem> {
         let from = self.query.jointree.clone();
+        from.items.iter().for_each(|item| nullable_sides(item, &mut self.nullable_sides));
         let scope = self.deconstruct_from(&from)?;
         if !scope.postponed.is_empty() {
             return Err(base::err!(INTERNAL_ERROR, "a condition names tables that are not there"));
@@ -360,6 +362,11 @@ impl Root<'_> {
                     relids = place.scope.clone();
                     pseudoconstant = !volatility::has_volatile(&clause, self.env)?;
                     self.has_pseudoconstant |= pseudoconstant;
+                    // Below an outer join it decides about one side only; elsewhere about all.
+                    let below = self.nullable_sides.iter().any(|s| relids.is_subset(s));
+                    if pseudoconstant && !below {
+                        relids = self.all_base.clone();
+                    }
                 }
             }
             if relids.is_empty() {
@@ -450,6 +457,24 @@ impl Root<'_> {
             self.rels[i].has_ec_joins = self.classes_reach_out(&relids);
         }
         Ok(())
+    }
+}
+
+/// The sides of outer joins that they may give nulls for.
+fn nullable_sides(item: &FromItem, out: &mut Vec<Relids>) {
+    match item {
+        FromItem::Table(_) => {}
+        FromItem::From(f) => f.items.iter().for_each(|i| nullable_sides(i, out)),
+        FromItem::Join(j) => {
+            if matches!(j.kind, JoinKind::Full | JoinKind::Right) {
+                out.push(item_relids(&j.left));
+            }
+            if matches!(j.kind, JoinKind::Full | JoinKind::Left | JoinKind::Anti) {
+                out.push(item_relids(&j.right));
+            }
+            nullable_sides(&j.left, out);
+            nullable_sides(&j.right, out);
+        }
     }
 }
 

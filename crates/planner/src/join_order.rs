@@ -79,7 +79,10 @@ impl Root<'_> {
                 if self.rels[old].relids.overlaps(&self.rels[one].relids) {
                     continue;
                 }
-                if !tied || self.relevant_clause(old, one) || self.order_forced(old, one) {
+                if !tied
+                    || self.relevant_clause(old, one)
+                    || self.order_forced(old, one, &levels[1])
+                {
                     self.try_join(old, one, made)?;
                 }
             }
@@ -94,7 +97,7 @@ impl Root<'_> {
                 let first = if k == other { i + 1 } else { 0 };
                 for &b in &levels[other][first.min(levels[other].len())..] {
                     if !self.rels[a].relids.overlaps(&self.rels[b].relids)
-                        && (self.relevant_clause(a, b) || self.order_forced(a, b))
+                        && (self.relevant_clause(a, b) || self.order_forced(a, b, &levels[1]))
                     {
                         self.try_join(a, b, made)?;
                     }
@@ -178,10 +181,17 @@ impl Root<'_> {
     }
 
     /// An outer join or LATERAL wants these two joined.
-    fn order_forced(&self, a: usize, b: usize) -> bool {
+    fn order_forced(&self, a: usize, b: usize, items: &[usize]) -> bool {
         let (ra, rb) = (&self.rels[a].relids, &self.rels[b].relids);
         let lateral = self.rels[a].lateral.overlaps(rb) || self.rels[b].lateral.overlaps(ra);
+        let completes = |side: &Relids| side.overlaps(ra) && side.overlaps(rb);
         lateral
+            // One side of an outer join that names only its other side: its tables have nothing
+            // in common but have to be joined first.
+            || self.special.iter().any(|s| {
+                s.kind != JoinKind::Full && (completes(&s.min_left) || completes(&s.min_right))
+            }) && !self.has_legal_clause(a, items)
+                && !self.has_legal_clause(b, items)
             || self.special.iter().any(|s| {
                 s.min_left.is_subset(ra) && s.min_right.is_subset(rb)
                     || s.min_left.is_subset(rb) && s.min_right.is_subset(ra)
@@ -190,6 +200,17 @@ impl Root<'_> {
                         && s.syn_left.overlaps(rb)
                         && s.kind == JoinKind::Full
             })
+    }
+
+    /// True if some item can be joined to the relation by a condition.
+    fn has_legal_clause(&self, rel: usize, items: &[usize]) -> bool {
+        let relids = &self.rels[rel].relids;
+        items.iter().any(|i| {
+            let other = &self.rels[*i].relids;
+            !other.overlaps(relids)
+                && self.relevant_clause(rel, *i)
+                && self.join_is_legal(relids, other).is_some()
+        })
     }
 
     /// Whether two relations may be joined, and as what: the special join and whether the

@@ -264,6 +264,11 @@ impl Root<'_> {
                         *e = self.prepare(take(e), false)?;
                     }
                 }
+                RteKind::Relation { sample: Some(sample), .. } => {
+                    for e in sample.args.iter_mut().chain(&mut sample.repeatable) {
+                        *e = self.prepare(take(e), false)?;
+                    }
+                }
                 _ => {}
             }
         }
@@ -276,9 +281,8 @@ impl Root<'_> {
         walk::replace(e, &mut |x| {
             let Expr::Param(p) = x else { return None };
             let n = p.id.checked_sub(prep::PLACEHOLDER)?;
-            let (_, params) = self.multi_params.iter().find(|m| m.0 == n >> 16)?;
-            let param = *params.get((n as usize & 0xffff).checked_sub(1)?)?;
-            Some(crate::subselect::exec_param(param, p.ty, p.typmod, p.collation))
+            let (_, params) = self.multi_values.iter().find(|m| m.0 == n >> 16)?;
+            params.get((n as usize & 0xffff).checked_sub(1)?).cloned()
         });
     }
 
@@ -359,6 +363,7 @@ impl Root<'_> {
                 }
                 RteKind::Relation { inherit, .. } => {
                     self.load_relation(rel)?;
+                    self.note_sample_refs(rel, index);
                     if inherit {
                         self.expand_inheritance(rel)?;
                     }
@@ -389,6 +394,19 @@ impl Root<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What TABLESAMPLE's arguments take from other tables.
+    fn note_sample_refs(&mut self, rel: usize, index: u32) {
+        let RteKind::Relation { sample: Some(sample), .. } = self.query.rte(index).kind.clone()
+        else {
+            return;
+        };
+        for e in sample.args.iter().chain(&sample.repeatable) {
+            let by = self.relids_of(e);
+            self.need_columns(e, &Relids::single(index));
+            self.rels[rel].lateral.extend(&by);
+        }
     }
 
     fn find_cte(&self, name: &str, levels_up: u32) -> Result<Rc<CteInfo>> {

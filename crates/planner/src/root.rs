@@ -90,6 +90,8 @@ pub struct Root<'e> {
     pub all_base: Relids,
     /// On the nullable side of some outer join.
     pub nullable: Relids,
+    /// The nullable sides of all outer joins.
+    pub nullable_sides: Vec<Relids>,
     pub tuple_fraction: f64,
     pub limit_tuples: f64,
     pub group_pathkeys: Vec<PathKey>,
@@ -114,8 +116,8 @@ pub struct Root<'e> {
     pub processed: Vec<ir::TargetEntry>,
     pub update_columns: Vec<i16>,
     pub has_pseudoconstant: bool,
-    /// Exec params of multiple assignments from a subselect: number of the sublink, params.
-    pub multi_params: Vec<(u32, Vec<u32>)>,
+    /// Values of multiple assignments from a subselect: number of the sublink, its columns.
+    pub multi_values: Vec<(u32, Vec<ir::Expr>)>,
 }
 
 impl<'e> Root<'e> {
@@ -132,6 +134,7 @@ impl<'e> Root<'e> {
             special: Vec::new(),
             all_base: Relids::empty(),
             nullable: Relids::empty(),
+            nullable_sides: Vec::new(),
             tuple_fraction: 0.0,
             limit_tuples: -1.0,
             group_pathkeys: Vec::new(),
@@ -151,7 +154,7 @@ impl<'e> Root<'e> {
             processed: Vec::new(),
             update_columns: Vec::new(),
             has_pseudoconstant: false,
-            multi_params: Vec::new(),
+            multi_values: Vec::new(),
         }
     }
 

@@ -1,12 +1,14 @@
 //! Subselects in expressions: planned apart, run as init plans or subplans.
 
 use crate::level::{Level, plan_query};
-use crate::prep::sublinks::simplify_exists;
+use crate::prep::sublinks::{simplify_exists, subquery_rte};
 use crate::rel::OuterRef;
 use crate::root::{Global, Root};
 use base::{Oid, Result};
 use ir::walk;
-use ir::{Expr, Param, ParamKind, Plan, PlanNode, Query, SubLink, SubLinkKind, SubPlan};
+use ir::{
+    Expr, Param, ParamKind, Plan, PlanNode, Query, SubLink, SubLinkKind, SubPlan, TargetEntry,
+};
 use std::cell::RefCell;
 
 /// An exec param as an expression.
@@ -108,6 +110,9 @@ impl Root<'_> {
             SubLinkKind::Any | SubLinkKind::All => 0.5,
             _ => 0.0,
         };
+        if s.kind == SubLinkKind::MultiExpr && refers_outside(&query) {
+            return self.plan_columns_apart(&s);
+        }
         let refs = replace_outer_refs(&mut query, self.global);
         let level = plan_query(self.env, self.global, query, self.cte_scopes(), fraction, None)?;
         let correlated = !refs.is_empty();
@@ -123,6 +128,31 @@ impl Root<'_> {
             return Ok(self.init_plan(&s, level));
         }
         self.correlated_plan(s, level, refs, top)
+    }
+
+    /// `(a, b) = (SELECT ...)` that depends on the row: a subselect for each column. Columns of a
+    /// batch are computed one after the other, so that none can leave values for another.
+    fn plan_columns_apart(&mut self, s: &SubLink) -> Result<Expr> {
+        let columns: Vec<TargetEntry> =
+            s.query.target_list.iter().filter(|t| !t.junk).cloned().collect();
+        let mut values = Vec::with_capacity(columns.len());
+        for column in &columns {
+            let (ty, typmod, collation) =
+                (column.expr.ty(), column.expr.typmod(), column.expr.collation());
+            let mut inner = (*s.query).clone();
+            walk::shift_query_levels(&mut inner, 1, 1);
+            let one = SubLink {
+                kind: SubLinkKind::Expr,
+                query: Box::new(column_of_subquery(inner, column)),
+                ty,
+                typmod,
+                collation,
+                ..s.clone()
+            };
+            values.push(self.make_subplan(one, false)?);
+        }
+        self.multi_values.push((s.id, values));
+        Ok(Expr::null_const(Oid(2249), -1, Oid::INVALID))
     }
 
     /// The CTEs that a subquery of this level can refer to, nearest first.
@@ -176,12 +206,12 @@ impl Root<'_> {
         let _ = startup;
         self.init_plans.push(sub);
         if s.kind == SubLinkKind::MultiExpr {
-            self.multi_params.push((s.id, params.clone()));
-            let args = params
+            let args: Vec<Expr> = params
                 .iter()
                 .zip(&visible)
                 .map(|(p, (ty, typmod, collation))| exec_param(*p, *ty, *typmod, *collation))
                 .collect();
+            self.multi_values.push((s.id, args.clone()));
             return Expr::Row(Box::new(ir::RowExpr {
                 ty: Oid(2249),
                 args,
@@ -234,9 +264,6 @@ impl Root<'_> {
             });
             sub.param_ids = params;
             sub.test = Some(Box::new(test));
-        }
-        if s.kind == SubLinkKind::MultiExpr {
-            return Err(base::Error::unsupported("a correlated subselect with several columns"));
         }
         let rows = level.plan.rows;
         let run = level.plan.total_cost - level.plan.startup_cost;
@@ -294,6 +321,37 @@ impl Root<'_> {
         }
         Ok(true)
     }
+}
+
+/// True if the query names columns of the query around it.
+fn refers_outside(query: &Query) -> bool {
+    let mut found = false;
+    walk::query_exprs(query, 0, &mut |e, level| {
+        walk::any_levels(e, level, &mut |x, l| {
+            found |= match x {
+                Expr::Var(v) => v.levels_up > l,
+                Expr::Agg(a) => a.levels_up > l,
+                Expr::Grouping(g) => g.levels_up > l,
+                _ => false,
+            };
+            found
+        });
+    });
+    found
+}
+
+/// `SELECT column FROM (query)`.
+fn column_of_subquery(query: Query, column: &TargetEntry) -> Query {
+    let names = query.target_list.iter().filter(|t| !t.junk).map(|t| t.name.clone());
+    let columns = names.map(Option::unwrap_or_default).collect();
+    let (ty, typmod, collation) = (column.expr.ty(), column.expr.typmod(), column.expr.collation());
+    let var = Expr::Var(ir::Var::new(1, column.resno, ty, typmod, collation));
+    let mut outer = Query::new(ir::CmdType::Select);
+    outer.has_sublinks = query.has_sublinks;
+    outer.rtable.push(subquery_rte(query, "unnamed_subquery", columns));
+    outer.jointree.items.push(ir::FromItem::Table(1));
+    outer.target_list.push(TargetEntry::new(var, 1, column.name.clone(), false));
+    outer
 }
 
 fn blank(s: &SubLink, plan: u32, name: String) -> SubPlan {

@@ -73,6 +73,7 @@ impl Client {
             match self.stream.read(&mut chunk) {
                 Ok(0) => return Err(lost()),
                 Ok(n) => self.buffer.extend_from_slice(&chunk[..n]),
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(e)
                     if !wait
                         && matches!(

@@ -1,9 +1,12 @@
 //! `testkit record PORT FILE...`: writes into .slt and .spec files what a running server answers.
 //! Meant for a real PostgreSQL, so that expected results are its own.
+//!
+//! `testkit differ FROM..TO PORT REFERENCE_PORT`: random statements on two servers, see
+//! `docs/differ.md`. `testkit differ SEED` prints those of a seed.
 
 use std::path::Path;
 use std::process::ExitCode;
-use testkit::{Client, isolation, slt};
+use testkit::{Client, differ, isolation, slt};
 
 fn record(port: u16, file: &str) -> base::Result<()> {
     let text = std::fs::read_to_string(file).map_err(|e| base::Error::internal(e.to_string()))?;
@@ -20,13 +23,45 @@ fn record(port: u16, file: &str) -> base::Result<()> {
     std::fs::write(file, new).map_err(|e| base::Error::internal(e.to_string()))
 }
 
+/// Compares two servers; fails if something differs.
+fn differ(args: &[String]) -> Option<ExitCode> {
+    if let [seed] = args {
+        print!("{}", differ::script(seed.parse().ok()?));
+        return Some(ExitCode::SUCCESS);
+    }
+    let [seeds, ours, reference] = args else { return None };
+    let (from, to) = seeds.split_once("..")?;
+    let seeds = from.parse().ok()?..to.parse().ok()?;
+    let servers = differ::Servers { ours: ours.parse().ok()?, reference: reference.parse().ok()? };
+    match differ::run(seeds, servers, &mut |difference| println!("{difference}")) {
+        Ok(0) => Some(ExitCode::SUCCESS),
+        Ok(n) => {
+            println!("-- {n} differences");
+            Some(ExitCode::FAILURE)
+        }
+        Err(e) => {
+            eprintln!("{e}");
+            Some(ExitCode::FAILURE)
+        }
+    }
+}
+
+fn usage() -> ExitCode {
+    eprintln!("usage: testkit record PORT FILE...");
+    eprintln!("       testkit differ FROM..TO PORT REFERENCE_PORT");
+    eprintln!("       testkit differ SEED");
+    ExitCode::from(2)
+}
+
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.first().is_some_and(|a| a == "differ") {
+        return differ(&args[1..]).unwrap_or_else(usage);
+    }
     let (Some("record"), Some(port)) =
         (args.first().map(String::as_str), args.get(1).and_then(|p| p.parse().ok()))
     else {
-        eprintln!("usage: testkit record PORT FILE...");
-        return ExitCode::from(2);
+        return usage();
     };
     for file in &args[2..] {
         if let Err(e) = record(port, file) {

@@ -28,6 +28,7 @@ pub(crate) mod nest_loop;
 pub(crate) mod project_set;
 pub(crate) mod recursive_union;
 pub(crate) mod result;
+pub(crate) mod sample_scan;
 pub(crate) mod scan;
 pub(crate) mod seq_scan;
 pub(crate) mod set_op;

@@ -104,7 +104,8 @@ fn float_bytes(x: f64) -> [u8; 8] {
     if x.is_nan() { f64::NAN.to_le_bytes() } else { x.to_le_bytes() }
 }
 
-fn hash_f64(x: f64) -> u32 {
+/// Hash of a double precision number.
+pub fn hash_f64(x: f64) -> u32 {
     if x == 0.0 { 0 } else { hash_bytes(&float_bytes(x)) }
 }
 

@@ -24,9 +24,6 @@ impl Root<'_> {
             return Ok(());
         }
         let changed = self.query.result_relation == index;
-        if self.query.command == ir::CmdType::Merge && changed {
-            return Err(base::Error::unsupported("MERGE into an inheritance tree"));
-        }
         if self.query.command == ir::CmdType::Insert && changed {
             return Ok(());
         }

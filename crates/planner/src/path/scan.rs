@@ -7,9 +7,15 @@ use crate::rel::{BaseKind, IndexInfo, Target};
 use crate::root::Root;
 use base::{Oid, Result};
 use catalog::RelationDesc;
-use ir::{Expr, OpKind, RteKind, TargetEntry};
+use ir::{Const, Expr, OpKind, RteKind, TargetEntry};
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// `pg_proc` row of TABLESAMPLE SYSTEM's handler.
+const SYSTEM_SAMPLE: Oid = Oid(3314);
+
+/// The size of a sample whose size is not known yet.
+const DEFAULT_SAMPLE_PERCENT: f64 = 10.0;
 
 impl Root<'_> {
     /// Finds out the size of a table and what indexes it has.
@@ -148,7 +154,7 @@ impl Root<'_> {
     /// Estimates the rows of a base relation and the width of its columns.
     pub fn size_base(&mut self, rel: usize) -> Result<()> {
         let tuples = match self.rels[rel].kind.clone() {
-            BaseKind::Table(_) => self.rels[rel].tuples,
+            BaseKind::Table(_) => self.sampled_tuples(rel),
             BaseKind::Subquery(info) => info.plan.rows,
             BaseKind::Function => self.function_rows(rel)?,
             BaseKind::Values => match &self.query.rte(self.rels[rel].rtindex).kind {
@@ -173,6 +179,31 @@ impl Root<'_> {
             r.dummy = true;
         }
         Ok(())
+    }
+
+    /// The rows of a table that are looked at: TABLESAMPLE chooses among them, and of the pages.
+    fn sampled_tuples(&mut self, rel: usize) -> f64 {
+        let tuples = self.rels[rel].tuples;
+        let Some(sample) = self.sample_of(rel) else { return tuples };
+        let percent = match sample.args.first() {
+            Some(Expr::Const(Const { value: types::Datum::F32(p), .. })) => f64::from(*p),
+            _ => DEFAULT_SAMPLE_PERCENT,
+        };
+        let share = match (0.0..=100.0).contains(&percent) {
+            true => percent / 100.0,
+            false => DEFAULT_SAMPLE_PERCENT / 100.0,
+        };
+        if sample.handler == SYSTEM_SAMPLE {
+            self.rels[rel].pages = clamp_rows(self.rels[rel].pages * share);
+        }
+        clamp_rows(tuples * share)
+    }
+
+    fn sample_of(&self, rel: usize) -> Option<&ir::TableSample> {
+        match &self.query.rte(self.rels[rel].rtindex).kind {
+            RteKind::Relation { sample, .. } => sample.as_deref(),
+            _ => None,
+        }
     }
 
     fn function_rows(&self, rel: usize) -> Result<f64> {
@@ -335,6 +366,10 @@ impl Root<'_> {
         let kind = if sampled { PathKind::SampleScan } else { PathKind::SeqScan };
         if sampled {
             cost.disabled = 0;
+        }
+        if self.sample_of(rel).is_some_and(|s| s.handler == SYSTEM_SAMPLE) {
+            let s = self.env.settings;
+            cost.total += (s.random_page_cost - s.seq_page_cost) * self.rels[rel].pages;
         }
         let path = self.plain_path(rel, kind, cost);
         self.rels[rel].add_path(path);

@@ -194,7 +194,38 @@ impl Root<'_> {
             PathKind::Append { shared_from, .. } => shared_from.is_some(),
             _ => false,
         };
-        Ok(plan)
+        let gates = self.gating_quals(path);
+        Ok(if gates.is_empty() { plan } else { gated(plan, gates) })
+    }
+
+    /// Conditions without columns that decide about no more than what this path scans or joins:
+    /// an outer join is above it.
+    fn gating_quals(&self, path: &Path) -> Vec<Expr> {
+        if !self.has_pseudoconstant {
+            return Vec::new();
+        }
+        let rel = &self.rels[path.rel];
+        let list = match &path.kind {
+            PathKind::NestLoop(j) | PathKind::Hash { join: j, .. } => &j.restrictions,
+            PathKind::Merge(m) => &m.join.restrictions,
+            PathKind::SeqScan
+            | PathKind::SampleScan
+            | PathKind::Index(_)
+            | PathKind::Bitmap(_)
+            | PathKind::Tid(_)
+            | PathKind::TidRange(_)
+            | PathKind::Subquery
+            | PathKind::Function
+            | PathKind::Values
+            | PathKind::Cte { .. }
+            | PathKind::WorkTable { .. } => match rel.parent.and_then(|p| self.base_rel(p)) {
+                Some(parent) => &parent.restrictions,
+                None => &rel.restrictions,
+            },
+            _ => return Vec::new(),
+        };
+        let gates = list.iter().filter(|r| r.pseudoconstant && r.required != self.all_base);
+        gates.map(|r| r.clause.clone()).collect()
     }
 
     /// Conditions in the order of their cost, cheapest first.
@@ -338,6 +369,18 @@ impl Root<'_> {
         }
         Ok(out)
     }
+}
+
+/// The plan below a test that is made once.
+fn gated(plan: Plan, constant_qual: Vec<Expr>) -> Plan {
+    let target = plan.target.clone();
+    let mut gate = Plan::new(PlanNode::Result(Result_ { constant_qual }));
+    (gate.startup_cost, gate.total_cost) = (plan.startup_cost, plan.total_cost);
+    (gate.rows, gate.width) = (plan.rows, plan.width);
+    (gate.disabled_nodes, gate.parallel_safe) = (plan.disabled_nodes, plan.parallel_safe);
+    gate.target = target;
+    gate.outer = Some(Box::new(plan));
+    gate
 }
 
 fn keeps_own_cost(_kind: &PathKind) -> bool {

@@ -36,7 +36,7 @@ impl Root<'_> {
             merge_join_condition: self.query.merge_join_condition.clone(),
         };
         let members = match self.query.command {
-            ir::CmdType::Update | ir::CmdType::Delete => {
+            ir::CmdType::Update | ir::CmdType::Delete | ir::CmdType::Merge => {
                 self.base_rel(rtindex).map(|r| r.children.clone()).unwrap_or_default()
             }
             _ => Vec::new(),
@@ -87,11 +87,28 @@ impl Root<'_> {
         };
         let own = self.env.catalog.relation(relid)?;
         let mut made = ModifyTarget { rtindex: member, ..t.clone() };
+        let own_number = |n: i16| {
+            let name = &desc.tuple.attrs[n as usize - 1].name;
+            own.column_number(name)
+                .ok_or_else(|| err!(INTERNAL_ERROR, "a member has no column \"{name}\""))
+        };
         for n in &mut made.update_columns {
-            let name = &desc.tuple.attrs[*n as usize - 1].name;
-            *n = own
-                .column_number(name)
-                .ok_or_else(|| err!(INTERNAL_ERROR, "a member has no column \"{name}\""))?;
+            *n = own_number(*n)?;
+        }
+        for a in &mut made.merge_actions {
+            if let Some(q) = &mut a.qual {
+                *q = self.for_member(q, parent, member)?;
+            }
+            for t in &mut a.target_list {
+                t.expr = self.for_member(&t.expr, parent, member)?;
+                // What is inserted is a row of the parent: it has yet to find its table.
+                if a.command == ir::CmdType::Update && !t.junk {
+                    t.resno = own_number(t.resno)?;
+                }
+            }
+        }
+        if let Some(c) = &mut made.merge_join_condition {
+            *c = self.for_member(c, parent, member)?;
         }
         for r in &mut made.returning {
             r.expr = self.for_member(&r.expr, parent, member)?;

@@ -26,7 +26,10 @@ impl Root<'_> {
                 else {
                     return Err(base::err!(INTERNAL_ERROR, "no TABLESAMPLE"));
                 };
-                let sample = (**sample).clone();
+                let mut sample = (**sample).clone();
+                for e in sample.args.iter_mut().chain(&mut sample.repeatable) {
+                    *e = self.with_nest_params(e.clone());
+                }
                 Plan::new(PlanNode::SampleScan(SampleScan { scanrel, sample }))
             }
             PathKind::Tid(tids) => {

@@ -17,6 +17,7 @@ pub fn pull_up_subqueries(query: &mut Query, env: &Env) -> Result<()> {
         let stays = *barrier
             || !is_simple(sub, env)?
             || nullable && !goes_null(sub, env)?
+            || !query.grouping_sets.is_empty() && !has_columns_of_its_own(sub)
             || rte.lateral && within.is_some_and(|w| !refers_within(sub, &w));
         if stays {
             continue;
@@ -154,6 +155,16 @@ fn goes_null(sub: &Query, env: &Env) -> Result<bool> {
     Ok(true)
 }
 
+/// True if the output columns are different columns of tables. Grouping sets make NULLs of what is
+/// grouped by: a constant, or one column under two names, would not show which of them is meant.
+fn has_columns_of_its_own(sub: &Query) -> bool {
+    let exprs: Vec<&Expr> = sub.target_list.iter().map(|t| &t.expr).collect();
+    exprs
+        .iter()
+        .enumerate()
+        .all(|(i, e)| matches!(e, Expr::Var(v) if v.levels_up == 0) && !exprs[..i].contains(e))
+}
+
 fn pull_up_one(query: &mut Query, env: &Env, index: u32) -> Result<FromItem> {
     let offset = query.rtable.len() as u32;
     let slot = &mut query.rtable[index as usize - 1];
@@ -177,7 +188,10 @@ fn pull_up_one(query: &mut Query, env: &Env, index: u32) -> Result<FromItem> {
         sub.rtable.iter_mut().for_each(|r| {
             if matches!(
                 r.kind,
-                RteKind::Subquery { .. } | RteKind::Function { .. } | RteKind::Values { .. }
+                RteKind::Subquery { .. }
+                    | RteKind::Function { .. }
+                    | RteKind::Values { .. }
+                    | RteKind::Relation { sample: Some(_), .. }
             ) {
                 r.lateral = true;
             }

@@ -164,7 +164,8 @@ fn convert_any(query: &mut Query, env: &Env, s: &SubLink) -> Result<Converted> {
     Ok(Some((JoinKind::Semi, FromItem::Table(index), Some(quals))))
 }
 
-fn subquery_rte(sub: Query, name: &str, columns: Vec<String>) -> Rte {
+/// A range-table entry of a subquery.
+pub fn subquery_rte(sub: Query, name: &str, columns: Vec<String>) -> Rte {
     Rte {
         kind: RteKind::Subquery { query: Box::new(sub), view: None, barrier: false },
         alias: None,

@@ -188,7 +188,8 @@ impl Root<'_> {
         Ok((out, targets))
     }
 
-    /// Conditions without columns are tested once, above the joins.
+    /// Conditions without columns are tested once, above the joins, if they decide about all of
+    /// them: see [`Root::gating_quals`] for others.
     fn gate(&mut self, rel: usize) -> usize {
         if self.rels[rel].dummy {
             // It gives nothing as it is.
@@ -196,9 +197,12 @@ impl Root<'_> {
         }
         let mut quals: Vec<Expr> = Vec::new();
         for r in self.rels.iter().flat_map(|r| r.restrictions.iter().chain(&r.join_info)) {
-            if r.pseudoconstant && !quals.contains(&r.clause) && r.pushed_down {
+            if r.pseudoconstant && r.required == self.all_base && !quals.contains(&r.clause) {
                 quals.push(r.clause.clone());
             }
+        }
+        if quals.is_empty() {
+            return rel;
         }
         let paths = std::mem::take(&mut self.rels[rel].paths);
         for p in paths {

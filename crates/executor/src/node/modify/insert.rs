@@ -106,7 +106,12 @@ pub(super) fn prepare(
         }
     }
     rel.generate(run, &mut row)?;
-    target.check_options(run, &row, CHECKS)?;
+    // MERGE's UPDATE moved it here.
+    let checks = match run.merge_action {
+        Some("UPDATE") => &[CheckOptionKind::RlsUpdate, CheckOptionKind::RlsMergeUpdate],
+        _ => CHECKS,
+    };
+    target.check_options(run, &row, checks)?;
     rel.check(run, &row)?;
     Ok(Some(row))
 }

@@ -3,15 +3,16 @@
 //! The child joins source and target. A row without the target's ctid is a source row without a
 //! match; one for which the join condition does not hold is a target row without a match.
 
-use super::insert::insert_row;
+use super::insert::{insert_routed, insert_row};
 use super::recheck::fetch_any;
-use super::update::{Attempt, follow, update_row};
-use super::{Done, ModifySpec, ResultRel, delete};
+use super::route::mapped;
+use super::update::{Attempt, follow, move_row, update_row};
+use super::{Done, ModifySpec, ResultRel, TargetProg, delete};
 use crate::compile::PlanCompiler;
 use crate::expr::compile::{SpaceColumns, VarSpace};
 use crate::expr::{Prog, RowInput, VarMap};
 use crate::node::Child;
-use crate::node::scan::{CTID, TABLE_OID, datum_tid, tid_datum};
+use crate::node::scan::{CTID, TABLE_OID, tid_datum};
 use crate::run::Run;
 use access::ExecTxn;
 use base::{Error, Result, err};
@@ -31,6 +32,8 @@ struct Action {
 pub(super) struct MergeProg {
     actions: Vec<Action>,
     condition: Option<Prog>,
+    /// Columns of a row that is inserted.
+    insert_width: usize,
 }
 
 impl MergeProg {
@@ -45,9 +48,11 @@ impl MergeProg {
         c: &mut PlanCompiler,
         t: &ModifyTarget,
         rel: &ResultRel,
+        root_width: usize,
         child: &Child,
     ) -> Result<MergeProg> {
         let natts = rel.natts();
+        let insert_width = if root_width > 0 { root_width } else { natts };
         // The input: the target's row, the child's, then the target's place and table.
         let system = natts + child.phys.len();
         let mut columns: Vec<(i16, usize)> = (0..natts).map(|i| (i as i16 + 1, i)).collect();
@@ -74,7 +79,7 @@ impl MergeProg {
                 set,
             });
         }
-        Ok(MergeProg { actions, condition })
+        Ok(MergeProg { actions, condition, insert_width })
     }
 
     /// The first action for this kind of row whose condition holds.
@@ -98,31 +103,58 @@ fn input(row: &[Datum], child: &[Datum], ctid: Datum, table: Datum) -> Vec<Datum
     row.iter().chain(child).cloned().chain([ctid, table]).collect()
 }
 
+/// The table of a child's row, and what is done with it.
+fn match_of<'a>(spec: &'a ModifySpec, child: &[Datum]) -> Result<(&'a TargetProg, &'a MergeProg)> {
+    let target = spec.target_of(child)?;
+    let mut both = spec.targets.iter().zip(&spec.merge);
+    both.find(|(t, _)| t.rel.rti == target.rel.rti)
+        .ok_or_else(|| Error::internal("MERGE without actions"))
+}
+
+/// What is done with a row of the source without a partner in the target.
+fn insert_unmatched(
+    spec: &ModifySpec,
+    run: &mut Run,
+    x: &ExecTxn<'_>,
+    child: &[Datum],
+) -> Result<Option<Done>> {
+    let n = spec.insert_target;
+    let (Some(target), Some(prog)) = (spec.targets.get(n), spec.merge.get(n)) else {
+        return Err(Error::internal("MERGE without actions"));
+    };
+    let nothing = vec![Datum::Null; target.rel.natts()];
+    let input = input(&nothing, child, Datum::Null, Datum::Null);
+    let action = prog.choose(run, MergeMatch::NotMatchedByTarget, &input)?;
+    let Some(action) = action.filter(|a| a.command == CmdType::Insert) else {
+        return Ok(None);
+    };
+    let mut row = vec![Datum::Null; prog.insert_width];
+    for (column, value) in &action.set {
+        row[*column] = value.eval(run, RowInput::Row(&input))?;
+    }
+    run.merge_action = Some("INSERT");
+    let Some(router) = &spec.router else { return insert_row(run, x, target, row) };
+    let mut done = insert_routed(spec, run, x, &row)?;
+    // RETURNING reads a row of the target.
+    let own = router.leaves.iter().find(|l| l.oid == target.rel.rel.oid);
+    if let (Some(Done { new: Some((_, row)), .. }), Some(leaf)) = (&mut done, own) {
+        *row = mapped(&leaf.map, row);
+    }
+    Ok(done)
+}
+
 pub(super) fn merge(
     spec: &ModifySpec,
     run: &mut Run,
     x: &ExecTxn<'_>,
     mut child: Vec<Datum>,
 ) -> Result<Option<(Done, Vec<Datum>)>> {
-    let Some(prog) = &spec.merge else { return Err(Error::internal("MERGE without actions")) };
-    let target = &spec.targets[0];
-    let natts = target.rel.natts();
     run.merge_action = None;
     loop {
-        let tid = spec.ctid.and_then(|c| datum_tid(&child[c]));
-        let Some(tid) = tid else {
-            let input = input(&vec![Datum::Null; natts], &child, Datum::Null, Datum::Null);
-            let action = prog.choose(run, MergeMatch::NotMatchedByTarget, &input)?;
-            let Some(action) = action.filter(|a| a.command == CmdType::Insert) else {
-                return Ok(None);
-            };
-            let mut row = vec![Datum::Null; natts];
-            for (column, value) in &action.set {
-                row[*column] = value.eval(run, RowInput::Row(&input))?;
-            }
-            run.merge_action = Some("INSERT");
-            return Ok(insert_row(run, x, target, row)?.map(|d| (d, child)));
+        let Some(tid) = spec.row_place(&child) else {
+            return Ok(insert_unmatched(spec, run, x, &child)?.map(|d| (d, child)));
         };
+        let (target, prog) = match_of(spec, &child)?;
         let old = fetch_any(run, target.rel.heap(), tid)?;
         let table = Datum::U32(target.rel.rel.oid.0);
         let input = input(&old, &child, tid_datum(tid), table);
@@ -138,7 +170,10 @@ pub(super) fn merge(
                     new[*column] = value.eval(run, RowInput::Row(&input))?;
                 }
                 run.merge_action = Some("UPDATE");
-                update_row(run, x, target, tid, old, new, &action.numbers)?
+                match move_row(spec, run, x, target, tid, &old, &new)? {
+                    Some(moved) => moved,
+                    None => update_row(run, x, target, tid, old, new, &action.numbers)?,
+                }
             }
             CmdType::Delete => {
                 run.merge_action = Some("DELETE");

@@ -70,8 +70,12 @@ pub(crate) struct ModifySpec {
     conflict: Option<ConflictProg>,
     /// ON CONFLICT of each leaf that rows are routed to.
     leaf_conflicts: Vec<ConflictProg>,
-    merge: Option<MergeProg>,
-    /// INSERT into a partitioned table, or UPDATE of one: where rows go.
+    /// MERGE: what it does with each target.
+    merge: Vec<MergeProg>,
+    /// MERGE: the target, by number, that new rows are returned as rows of. Without a router they
+    /// are inserted there.
+    insert_target: usize,
+    /// INSERT into a partitioned table, or UPDATE or MERGE of one: where rows go.
     router: Option<Router>,
     /// The partitions that rows are routed to, by the router's numbers.
     leaves: Vec<TargetProg>,
@@ -120,10 +124,14 @@ pub(crate) fn compile(
         (Some(o), Some(t)) => Some(ConflictProg::compile(c, o, &t.rel, None)?),
         _ => None,
     };
-    let merge = match (m.operation, targets.first()) {
-        (CmdType::Merge, Some(t)) => Some(MergeProg::compile(c, &m.targets[0], &t.rel, &child)?),
-        _ => None,
-    };
+    let mut merge = Vec::new();
+    if m.operation == CmdType::Merge {
+        for (t, target) in m.targets.iter().zip(&targets) {
+            merge.push(MergeProg::compile(c, t, &target.rel, root_width, &child)?);
+        }
+    }
+    let is_named = |t: &TargetProg| m.relations.first() == Some(&t.rel.rel.oid);
+    let insert_target = targets.iter().position(is_named).unwrap_or(0);
     let mut phys = Vec::new();
     for t in &plan.target {
         phys.push(c.ec.phys(t.expr.ty())?);
@@ -147,6 +155,7 @@ pub(crate) fn compile(
         conflict,
         leaf_conflicts,
         merge,
+        insert_target,
         router,
         leaves,
         phys,
@@ -157,7 +166,7 @@ pub(crate) fn compile(
 fn root_of(c: &PlanCompiler, m: &ir::ModifyTable) -> Result<Option<Arc<RelationDesc>>> {
     let rti = match m.operation {
         CmdType::Insert => m.nominal,
-        CmdType::Update if m.root > 0 => m.root,
+        CmdType::Update | CmdType::Merge if m.root > 0 => m.root,
         _ => return Ok(None),
     };
     let ir::RteKind::Relation { relid, .. } = &c.stmt.rtable[rti as usize - 1].kind else {
@@ -211,6 +220,13 @@ fn compile_router(
     let rels = route::leaf_rels(c, &router, rti)?;
     let mut leaves = Vec::new();
     for rel in rels {
+        let same = targets.iter().position(|t| t.rel.rel.oid == rel.rel.oid);
+        if let (CmdType::Merge, Some(n)) = (m.operation, same) {
+            // Its rows may be inserted as well as moved: the conditions of both are the member's.
+            let t = ir::ModifyTarget { returning: Vec::new(), ..m.targets[n].clone() };
+            leaves.push(TargetProg::compile(c, m, &t, child)?);
+            continue;
+        }
         let mut t = ir::ModifyTarget { rtindex: rti, ..first.clone() };
         if m.operation != CmdType::Insert {
             t.returning = Vec::new();
@@ -349,7 +365,7 @@ impl ModifySpec {
             assigned = c.set_numbers().to_vec();
             commands.push(CmdType::Update);
         }
-        if let Some(merge) = &self.merge {
+        if let Some(merge) = self.merge.first() {
             commands = merge.commands();
         }
         let hooks = run.cx.hooks;
@@ -374,6 +390,11 @@ impl ModifySpec {
             .ok_or_else(|| Error::internal(format!("table {oid} is not among the targets")))
     }
 
+    /// Where the row to change is; none for a row of MERGE's source without a partner.
+    fn row_place(&self, row: &[Datum]) -> Option<Tid> {
+        self.ctid.and_then(|c| super::scan::datum_tid(&row[c]))
+    }
+
     /// Makes the change that one row of the child asks for.
     fn change(&self, run: &mut Run, row: Vec<Datum>) -> Result<Option<(Done, Vec<Datum>)>> {
         let x = exec_txn(run)?;
@@ -384,8 +405,7 @@ impl ModifySpec {
             CmdType::Merge => merge::merge(self, run, &x, row),
             CmdType::Update | CmdType::Delete => {
                 let target = self.target_of(&row)?;
-                let tid = self.ctid.and_then(|c| super::scan::datum_tid(&row[c]));
-                let tid = tid.ok_or_else(|| Error::internal("ctid is NULL"))?;
+                let tid = self.row_place(&row).ok_or_else(|| Error::internal("ctid is NULL"))?;
                 match self.operation {
                     CmdType::Update => update::update(self, run, &x, target, tid, row),
                     _ => delete::delete(self, run, &x, target, tid, row),
@@ -487,7 +507,10 @@ impl Node for ModifyNode {
             let target = match spec.operation {
                 // All leaves return the same, in the root's columns.
                 CmdType::Insert if spec.router.is_some() => &spec.leaves[0],
-                CmdType::Insert | CmdType::Merge => &spec.targets[0],
+                CmdType::Insert => &spec.targets[0],
+                CmdType::Merge if spec.row_place(&row).is_none() => {
+                    &spec.targets[spec.insert_target]
+                }
                 _ => spec.target_of(&row)?,
             };
             let Some((done, row)) = spec.change(run, row)? else { continue };

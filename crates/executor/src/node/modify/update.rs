@@ -70,7 +70,7 @@ pub(super) fn update(
 }
 
 /// A row that no longer belongs to its partition moves to another: none if it stays.
-fn move_row(
+pub(super) fn move_row(
     spec: &ModifySpec,
     run: &mut Run,
     x: &ExecTxn<'_>,
