@@ -8,13 +8,15 @@
 //! handle, from `pg_proc.proisstrict`; a row without a body is listed in `UNIMPLEMENTED`.
 //! It must never know: tables, transactions, plans. What needs those goes through [`FnEnv`].
 
+// The macros come before who uses them.
+#[macro_use]
+mod kernel;
+
 pub mod agg;
 pub mod builtin;
 mod call;
 pub mod collation;
 mod env;
-#[macro_use]
-mod kernel;
 mod registry;
 
 mod scalar;

@@ -3,10 +3,13 @@
 //!
 //! `testkit differ FROM..TO PORT REFERENCE_PORT`: random statements on two servers, see
 //! `docs/differ.md`. `testkit differ SEED` prints those of a seed.
+//!
+//! `testkit functions PORT REFERENCE_PORT [N [ONLY]]`: every built-in function whose text contains
+//! ONLY, over N combinations of edge values, on two servers.
 
 use std::path::Path;
 use std::process::ExitCode;
-use testkit::{Client, differ, isolation, slt};
+use testkit::{Client, differ, functions, isolation, slt};
 
 fn record(port: u16, file: &str) -> base::Result<()> {
     let text = std::fs::read_to_string(file).map_err(|e| base::Error::internal(e.to_string()))?;
@@ -46,10 +49,31 @@ fn differ(args: &[String]) -> Option<ExitCode> {
     }
 }
 
+/// Compares the functions of two servers; fails if it cannot.
+fn compare_functions(args: &[String]) -> Option<ExitCode> {
+    let (ours, reference) = (args.first()?.parse().ok()?, args.get(1)?.parse().ok()?);
+    let options = functions::Options {
+        combinations: args.get(2).map_or(Some(300), |n| n.parse().ok())?,
+        only: args.get(3).cloned().unwrap_or_default(),
+    };
+    let ports = [reference, ours];
+    match functions::compare(ports, &options, &mut |difference| println!("{difference}")) {
+        Ok(r) => {
+            println!("{} calls, {} values, {} calls differ", r.calls, r.values, r.different);
+            Some(ExitCode::SUCCESS)
+        }
+        Err(e) => {
+            eprintln!("{e}");
+            Some(ExitCode::FAILURE)
+        }
+    }
+}
+
 fn usage() -> ExitCode {
     eprintln!("usage: testkit record PORT FILE...");
     eprintln!("       testkit differ FROM..TO PORT REFERENCE_PORT");
     eprintln!("       testkit differ SEED");
+    eprintln!("       testkit functions PORT REFERENCE_PORT [N [ONLY]]");
     ExitCode::from(2)
 }
 
@@ -57,6 +81,9 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.first().is_some_and(|a| a == "differ") {
         return differ(&args[1..]).unwrap_or_else(usage);
+    }
+    if args.first().is_some_and(|a| a == "functions") {
+        return compare_functions(&args[1..]).unwrap_or_else(usage);
     }
     let (Some("record"), Some(port)) =
         (args.first().map(String::as_str), args.get(1).and_then(|p| p.parse().ok()))

@@ -369,3 +369,24 @@ fn touches(first: &Range, next: &Range, sub: Oid, lookup: &dyn TypeLookup) -> Re
         Ordering::Greater => false,
     })
 }
+
+/// What comparison functions of bytes give: the difference of the first bytes that differ, as the
+/// C library does, or which of them is longer.
+pub fn byte_difference(a: &[u8], b: &[u8]) -> i32 {
+    match a.iter().zip(b).find(|(x, y)| x != y) {
+        Some((x, y)) => i32::from(*x) - i32::from(*y),
+        None => a.len().cmp(&b.len()) as i32,
+    }
+}
+
+/// The same of names, which end with a zero byte.
+pub fn name_difference(a: &[u8], b: &[u8]) -> i32 {
+    let n = a.len().min(b.len());
+    match a[..n] == b[..n] {
+        true => {
+            let next = |s: &[u8]| s.get(n).map_or(0, |c| i32::from(*c));
+            next(a) - next(b)
+        }
+        false => byte_difference(a, b),
+    }
+}

@@ -132,17 +132,45 @@ fn has(s: &dyn SysSession, what: &str, args: &Args) -> Result<Option<bool>> {
     let explicit = args.len() > 2 + columns;
     let user = if explicit { role_of(s, args, 0)? } else { s.env().current_user() };
     let at = usize::from(explicit);
-    let rights = wanted(args.text(args.len() - 1)?)?;
+    // An object that is not there is told before a right that is none.
+    let rights = || wanted(args.text(args.len() - 1)?);
     if what == "parameter" || what == "largeobject" {
+        rights()?;
         return Ok(Some(superuser(s, user)?));
     }
-    let Some(kind) = kind(what) else { return Ok(Some(superuser(s, user)?)) };
-    let Some(row) = object(s, &kind, args, at)? else { return Ok(None) };
+    let Some(kind) = kind(what) else {
+        rights()?;
+        return Ok(Some(superuser(s, user)?));
+    };
+    let Some(row) = object(s, &kind, args, at)? else {
+        rights()?;
+        return Ok(None);
+    };
+    let only = match what {
+        "column" => column_number(s, &row, args, at + 1)?,
+        _ => None,
+    };
+    let rights = rights()?;
     let mut found = check(s, &kind, &row, user, &rights)?;
     if !found && matches!(what, "column" | "any_column") {
-        found = by_columns(s, &row, user, &rights, what, args, at + 1)?;
+        found = by_columns(s, &row, user, &rights, only)?;
     }
     Ok(Some(found))
+}
+
+/// The column that an argument names or numbers.
+fn column_number(s: &dyn SysSession, row: &SysRow, args: &Args, at: usize) -> Result<Option<i16>> {
+    let name = match &args.values[at] {
+        name @ Datum::Bytes(_) => name.as_str(),
+        _ => return Ok(Some(args.int(at)? as i16)),
+    };
+    let rel = s.view().relation(row.oid("oid")?)?;
+    match rel.column_number(name) {
+        None => {
+            bail!(UNDEFINED_COLUMN, "column \"{name}\" of relation \"{}\" does not exist", rel.name)
+        }
+        found => Ok(found),
+    }
 }
 
 fn by_columns(
@@ -150,26 +178,9 @@ fn by_columns(
     row: &SysRow,
     user: Oid,
     rights: &[(u32, bool)],
-    what: &str,
-    args: &Args,
-    at: usize,
+    only: Option<i16>,
 ) -> Result<bool> {
     let rel = s.view().relation(row.oid("oid")?)?;
-    let only = match what {
-        "any_column" => None,
-        _ => match &args.values[at] {
-            name @ Datum::Bytes(_) => match rel.column_number(name.as_str()) {
-                None => bail!(
-                    UNDEFINED_COLUMN,
-                    "column \"{}\" of relation \"{}\" does not exist",
-                    name.as_str(),
-                    rel.name
-                ),
-                found => found,
-            },
-            _ => Some(args.int(at)? as i16),
-        },
-    };
     let member = roles_of(s, user)?;
     let key = [Datum::U32(rel.oid.0)];
     for column in s.index_rows(indexes::PG_ATTRIBUTE_NUM, &key)? {
@@ -278,13 +289,14 @@ fn has_role(s: &dyn SysSession, args: &Args) -> Result<Datum> {
     let explicit = args.len() > 2;
     let user = if explicit { role_of(s, args, 0)? } else { s.env().current_user() };
     let role = role_of(s, args, usize::from(explicit))?;
-    let word = args.text(args.len() - 1)?.to_ascii_uppercase();
+    let given = args.text(args.len() - 1)?;
+    let word = given.to_ascii_uppercase();
     let (plain, admin) = match word.split_once(" WITH ") {
         Some((plain, _)) => (plain.to_string(), true),
         None => (word, false),
     };
     if !matches!(plain.as_str(), "USAGE" | "MEMBER" | "SET") {
-        bail!(INVALID_PARAMETER_VALUE, "unrecognized privilege type: \"{plain}\"");
+        bail!(INVALID_PARAMETER_VALUE, "unrecognized privilege type: \"{given}\"");
     }
     if superuser(s, user)? || (user == role && !admin) {
         return Ok(Datum::Bool(true));

@@ -11,6 +11,7 @@ mod list;
 mod ordered;
 mod state;
 mod statistics;
+pub(crate) mod steps;
 mod sum;
 
 pub use state::{MadeOf, State};

@@ -30,6 +30,13 @@ impl FloatMoments {
     pub(super) fn new(result: Moment) -> FloatMoments {
         FloatMoments { n: 0.0, sum: 0.0, squares: 0.0, result }
     }
+
+    /// Goes on from what [`State::save`] gave.
+    pub(super) fn restore(&mut self, saved: &[Datum]) {
+        if let [n, sum, squares] = saved {
+            (self.n, self.sum, self.squares) = (n.as_f64(), sum.as_f64(), squares.as_f64());
+        }
+    }
 }
 
 impl TypedState<'_, f64> for FloatMoments {
@@ -135,6 +142,14 @@ pub(super) struct Pairs {
 impl Pairs {
     pub(super) fn new(result: Regression) -> Pairs {
         Pairs { n: 0.0, sx: 0.0, sxx: 0.0, sy: 0.0, syy: 0.0, sxy: 0.0, result }
+    }
+
+    /// Goes on from what [`State::save`] gave.
+    pub(super) fn restore(&mut self, saved: &[Datum]) {
+        let v: Vec<f64> = saved.iter().map(Datum::as_f64).collect();
+        if let [n, sx, sxx, sy, syy, sxy] = v[..] {
+            *self = Pairs { n, sx, sxx, sy, syy, sxy, result: self.result };
+        }
     }
 }
 
@@ -270,7 +285,7 @@ impl ExactMoments {
             self.special += sign;
             return;
         }
-        let square = x.mul(&x);
+        let square = x.mul_scale(&x, 2 * x.dscale);
         if sign > 0 {
             self.sum = self.sum.add(&x);
             self.squares = self.squares.add(&square);
@@ -316,16 +331,16 @@ impl State for ExactMoments {
         vec![
             Datum::I64(self.n),
             Datum::I64(self.special),
-            self.sum.encode().map(Datum::Bytes).unwrap_or_default(),
-            self.squares.encode().map(Datum::Bytes).unwrap_or_default(),
+            Datum::Bytes(self.sum.to_unlimited()),
+            Datum::Bytes(self.squares.to_unlimited()),
         ]
     }
 
     fn merge(&mut self, _: &mut FnCtx, saved: &[Datum]) -> Result<()> {
         self.n += saved[0].as_i64();
         self.special += saved[1].as_i64();
-        self.sum = self.sum.add(&Numeric::decode(saved[2].as_bytes()));
-        self.squares = self.squares.add(&Numeric::decode(saved[3].as_bytes()));
+        self.sum = self.sum.add(&Numeric::from_unlimited(saved[2].as_bytes()));
+        self.squares = self.squares.add(&Numeric::from_unlimited(saved[3].as_bytes()));
         Ok(())
     }
 

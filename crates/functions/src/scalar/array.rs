@@ -70,7 +70,13 @@ const COMPARE: &[FnDef] = &[
     row!(cx; oidvectorle(a: &[u8], b: &[u8]) { vector(a, b).map(Ordering::is_le) }),
     row!(cx; oidvectorgt(a: &[u8], b: &[u8]) { vector(a, b).map(Ordering::is_gt) }),
     row!(cx; oidvectorge(a: &[u8], b: &[u8]) { vector(a, b).map(Ordering::is_ge) }),
-    row!(cx; btoidvectorcmp(a: &[u8], b: &[u8]) { vector(a, b).map(|o| o as i32) }),
+    row!(cx; btoidvectorcmp(a: &[u8], b: &[u8]) {
+        let count = |v| ArrayRef::parse(v).map(|v| v.dims.first().copied().unwrap_or(0));
+        match count(a)? - count(b)? {
+            0 => vector(a, b).map(|o| o as i32)?,
+            difference => difference,
+        }
+    }),
     row!(cx; array_larger(a: &Datum, b: &Datum) {
         let larger = order(cx, a.as_bytes(), b.as_bytes())?.is_gt();
         if larger { a } else { b }
@@ -328,7 +334,7 @@ fn position(cx: &FnCtx, args: &[Datum], all: bool) -> Result<Datum> {
     }
     let lower = array.lbounds.first().copied().unwrap_or(1);
     let mut start = lower;
-    if let Some(from) = args.get(2) {
+    if let Some(from) = args.get(2).filter(|_| !array.dims.is_empty()) {
         if from.is_null() {
             bail!(NULL_VALUE_NOT_ALLOWED, "initial position must not be null");
         }
@@ -396,9 +402,6 @@ fn fill(cx: &FnCtx, args: &[Datum]) -> Result<Datum> {
     let null = || err!(NULL_VALUE_NOT_ALLOWED, "dimension array or low bound array cannot be null");
     let int4 = ElemType::builtin(oid::INT4);
     let list = |d: &Datum| -> Result<Vec<i32>> {
-        if d.is_null() {
-            return Err(null());
-        }
         let array = ArrayRef::parse(d.as_bytes())?;
         if array.dims.len() > 1 {
             return Err(err!(ARRAY_SUBSCRIPT_ERROR, "wrong number of array subscripts")
@@ -409,6 +412,9 @@ fn fill(cx: &FnCtx, args: &[Datum]) -> Result<Datum> {
         }
         Ok(array.values(&int4)?.iter().map(Datum::as_i32).collect())
     };
+    if args[1..].iter().any(Datum::is_null) {
+        return Err(null());
+    }
     let dims = list(&args[1])?;
     let lbounds = match args.get(2) {
         Some(d) => list(d)?,

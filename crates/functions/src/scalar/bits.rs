@@ -105,7 +105,13 @@ const LIST: &[FnDef] = &[
     total!(bitle(a: &[u8], b: &[u8]) -> bool { order(a, b).is_le() }),
     total!(bitgt(a: &[u8], b: &[u8]) -> bool { order(a, b).is_gt() }),
     total!(bitge(a: &[u8], b: &[u8]) -> bool { order(a, b).is_ge() }),
-    total!(bitcmp(a: &[u8], b: &[u8]) -> i32 { order(a, b) as i32 }),
+    total!(bitcmp(a: &[u8], b: &[u8]) -> i32 {
+        let n = bit_bytes(a).len().min(bit_bytes(b).len());
+        match types::compare::byte_difference(&bit_bytes(a)[..n], &bit_bytes(b)[..n]) {
+            0 => bit_len(a).cmp(&bit_len(b)) as i32,
+            difference => difference,
+        }
+    }),
     row!(bit_and(a: &[u8], b: &[u8]) { both(a, b, |x, y| x & y, "AND") }),
     row!(bit_or(a: &[u8], b: &[u8]) { both(a, b, |x, y| x | y, "OR") }),
     row!(bitxor(a: &[u8], b: &[u8]) { both(a, b, |x, y| x ^ y, "XOR") }),

@@ -246,7 +246,8 @@ fn time_plus(time: i64, i: &Interval, sign: i64) -> Result<i64> {
         let join = if sign > 0 { "to" } else { "from" };
         bail!(DATETIME_FIELD_OVERFLOW, "cannot {what} infinite interval {join} time");
     }
-    Ok((time as i128 + sign as i128 * i.micros as i128).rem_euclid(USECS_PER_DAY as i128) as i64)
+    let step = i.micros.wrapping_mul(sign);
+    Ok(time.wrapping_add(step).rem_euclid(USECS_PER_DAY))
 }
 
 const ARITHMETIC: &[FnDef] = &[
@@ -644,12 +645,12 @@ fn overlaps(args: &[Datum], order: fn(&Datum, &Datum) -> Ordering) -> Datum {
     if order(s1, s2).is_eq() {
         return if e1.is_null() || e2.is_null() { Datum::Null } else { Datum::Bool(true) };
     }
-    // The first period starts earlier.
-    if e1.is_null() {
-        return Datum::Null;
+    // The first period starts earlier; where they are apart, that takes both ends to tell.
+    match (e1.is_null(), e2.is_null()) {
+        (false, _) if order(s2, e1).is_lt() => Datum::Bool(true),
+        (false, false) => Datum::Bool(false),
+        _ => Datum::Null,
     }
-    let _ = e2;
-    Datum::Bool(order(s2, e1).is_lt())
 }
 
 /// Ends given as intervals are counted from their starts; `bits` says which ones are.

@@ -66,15 +66,21 @@ fn field(word: &str) -> Option<Field> {
     })
 }
 
+/// A unit's name as it is told: no longer than an identifier.
+fn shown(word: &str) -> String {
+    let end = word.char_indices().map(|(at, c)| at + c.len_utf8()).take_while(|e| *e < 64).last();
+    word[..end.unwrap_or(0)].to_ascii_lowercase()
+}
+
 #[cold]
 fn unknown(word: &str, type_name: &str) -> Error {
-    let word = word.to_ascii_lowercase();
+    let word = shown(word);
     err!(INVALID_PARAMETER_VALUE, "unit \"{word}\" not recognized for type {type_name}")
 }
 
 #[cold]
 fn unsupported(word: &str, type_name: &str) -> Error {
-    let word = word.to_ascii_lowercase();
+    let word = shown(word);
     err!(FEATURE_NOT_SUPPORTED, "unit \"{word}\" not supported for type {type_name}")
 }
 
@@ -288,7 +294,6 @@ fn interval_part(word: &str, i: &Interval) -> Result<Part> {
         return Ok(match f {
             Field::Hour
             | Field::Day
-            | Field::Week
             | Field::Year
             | Field::Decade
             | Field::Century
@@ -298,6 +303,7 @@ fn interval_part(word: &str, i: &Interval) -> Result<Part> {
             | Field::Milliseconds
             | Field::Second
             | Field::Minute
+            | Field::Week
             | Field::Month
             | Field::Quarter => Part::Null,
             _ => return Err(unsupported(word, name)),
@@ -317,7 +323,7 @@ fn interval_part(word: &str, i: &Interval) -> Result<Part> {
         Field::Month => Part::int((i.months % 12) as i64),
         Field::Quarter => {
             let month = i.months % 12;
-            Part::int(if month >= 0 { month / 3 + 1 } else { -(-month / 3 + 1) } as i64)
+            Part::int(if i.months >= 0 { month / 3 + 1 } else { month / 3 - 1 } as i64)
         }
         Field::Year => Part::int(years),
         Field::Decade => Part::int(years / 10),

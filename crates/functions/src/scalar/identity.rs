@@ -20,6 +20,9 @@ fn cash_scale(cents: i64, factor: f64, divide: bool) -> Result<i64> {
     }
     let value = if divide { cents as f64 / factor } else { cents as f64 * factor };
     let value = value.round_ties_even();
+    if value.is_infinite() && factor.is_finite() {
+        return Err(super::float::overflow());
+    }
     if value.is_nan() || !(-9.223_372_036_854_776e18..9.223_372_036_854_776e18).contains(&value) {
         return Err(money_range());
     }
@@ -31,6 +34,15 @@ fn cash_div(cents: i64, n: i64) -> Result<i64> {
         return Err(super::int::division_by_zero());
     }
     cents.checked_div(n).ok_or_else(money_range)
+}
+
+/// A list of rights: one dimension, of which an empty array has none.
+pub(crate) fn acl_list(list: &Datum) -> Result<types::array::ArrayRef<'_>> {
+    let array = types::array::ArrayRef::parse(list.as_bytes())?;
+    match array.dims.len() {
+        1 => Ok(array),
+        _ => bail!(INVALID_PARAMETER_VALUE, "ACL arrays must be one-dimensional"),
+    }
 }
 
 const MONEY: &[FnDef] = &[
@@ -415,14 +427,28 @@ fn acl_default(kind: u8, owner: u32) -> Result<Datum> {
     make_vector(&ElemType::builtin(oid::ACLITEM), &items)
 }
 
+fn acl_sum(i: &AclItem) -> u32 {
+    i.privileges.wrapping_add(i.grantee.0).wrapping_add(i.grantor.0)
+}
+
+fn no_longer(name: &str) -> Result<Datum> {
+    bail!(FEATURE_NOT_SUPPORTED, "{name} is no longer supported")
+}
+
 const ACL: &[FnDef] = &[
     total!(aclitem_eq(a: &[u8], b: &[u8]) -> bool { a == b }),
     row!(hash_aclitem(a: &[u8]) {
-        let i = AclItem::decode(a);
-        i.privileges
-            .wrapping_add(i.grantee.0)
-            .wrapping_add(i.grantor.0) as i32
+        acl_sum(&AclItem::decode(a)) as i32
     }),
+    row!(hash_aclitem_extended(a: &[u8], seed: i64) {
+        let sum = acl_sum(&AclItem::decode(a));
+        match seed {
+            0 => i64::from(sum),
+            _ => super::hash::hash_u32_extended(sum, seed as u64) as i64,
+        }
+    }),
+    raw!(aclinsert(cx, args) { no_longer("aclinsert") }),
+    raw!(aclremove(cx, args) { no_longer("aclremove") }),
     row!(acldefault_sql(kind: u8, owner: u32) { acl_default(kind, owner) }),
     row!(makeaclitem(grantee: u32, grantor: u32, privileges: &str, grant: bool) {
         let (bits, options) = bits_of(privileges)?;
@@ -436,7 +462,7 @@ const ACL: &[FnDef] = &[
     }),
     row!(aclcontains(list: &Datum, one: &[u8]) {
         let one = AclItem::decode(one);
-        let array = types::array::ArrayRef::parse(list.as_bytes())?;
+        let array = acl_list(list)?;
         array.values(&ElemType::builtin(oid::ACLITEM))?.iter().any(|i| {
             let i = AclItem::decode(i.as_bytes());
             i.grantee == one.grantee
@@ -454,7 +480,7 @@ const SIZES: &[FnDef] = &[
         match n.to_i128() {
             Some(v) if v.abs() < 10 * 1024 => format!("{n} bytes"),
             Some(v) => size_pretty(v),
-            None => n.to_string(),
+            None => huge_size(&n)?,
         }
     }),
     row!(pg_size_bytes(text: &str) { size_bytes(text) }),
@@ -475,6 +501,18 @@ fn size_pretty(n: i128) -> String {
         value /= if i == 0 { 512 } else { 1024 };
     }
     String::new()
+}
+
+/// A number of bytes beyond all integers, which is never less than the largest unit.
+fn huge_size(n: &types::numeric::Numeric) -> Result<String> {
+    if !n.is_finite() {
+        return Ok(format!("{n} PB"));
+    }
+    let half = types::numeric::Numeric::from(1i128 << 49);
+    let halves = n.div_trunc(&half)?;
+    let one = types::numeric::Numeric::from(if halves.negative { -1i64 } else { 1 });
+    let units = halves.add(&one).div_trunc(&types::numeric::Numeric::from(2i64))?;
+    Ok(format!("{units} PB"))
 }
 
 fn size_bytes(text: &str) -> Result<i64> {

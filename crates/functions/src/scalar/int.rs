@@ -2,6 +2,7 @@
 
 use crate::call::FnDef;
 use base::{Error, err};
+use types::Datum;
 
 #[cold]
 pub(crate) fn int2_range() -> Error {
@@ -201,10 +202,17 @@ const CASTS: &[FnDef] = &[
     row!(to_bin64(a: i64) { format!("{a:b}") }),
 ];
 
+/// A transaction id, or an integer that it is compared with: one body serves both.
+fn xid_bits(d: &Datum) -> u32 {
+    match d {
+        Datum::I32(n) => *n as u32,
+        other => other.as_oid().0,
+    }
+}
+
 const XIDS: &[FnDef] = &[
-    total!(xideq(a: u32, b: u32) -> bool { a == b }),
-    total!(xidneq(a: u32, b: u32) -> bool { a != b }),
-    row!(xideqint4(a: u32, b: i32) { a == b as u32 }),
+    row!(xideq(a: &Datum, b: &Datum) { xid_bits(a) == xid_bits(b) }),
+    row!(xidneq(a: &Datum, b: &Datum) { xid_bits(a) != xid_bits(b) }),
     total!(cideq(a: u32, b: u32) -> bool { a == b }),
     total!(xid8eq(a: i64, b: i64) -> bool { a == b }),
     total!(xid8ne(a: i64, b: i64) -> bool { a != b }),

@@ -387,7 +387,7 @@ fn text_pairs(args: &[Datum]) -> Result<Vec<(String, Option<String>)>> {
     let keys = first.values(&text)?;
     let pairs: Vec<(Datum, Datum)> = if args.len() == 2 {
         let second = ArrayRef::parse(args[1].as_bytes())?;
-        if first.dims.len() > 1 || second.dims.len() > 1 {
+        if first.dims.len() > 1 || first.dims.len() != second.dims.len() {
             bail!(ARRAY_SUBSCRIPT_ERROR, "wrong number of array subscripts");
         }
         let values = second.values(&text)?;

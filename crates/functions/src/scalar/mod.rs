@@ -14,7 +14,7 @@ pub(crate) mod float;
 mod format;
 mod geo;
 pub(crate) mod hash;
-mod identity;
+pub(crate) mod identity;
 pub(crate) mod int;
 pub(crate) mod io;
 pub(crate) mod json_build;
@@ -73,6 +73,7 @@ const LISTS: &[&[&[FnDef]]] = &[
     text::FNS,
     ts::FNS,
     unicode::FNS,
+    crate::agg::steps::FNS,
     crate::xml::FNS,
 ];
 

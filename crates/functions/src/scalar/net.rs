@@ -14,6 +14,30 @@ fn order(a: &[u8], b: &[u8]) -> Ordering {
     inet(a).compare(&inet(b))
 }
 
+/// What the comparison function gives: the difference of bytes, or of mask lengths.
+fn difference(a: &Inet, b: &Inet) -> i32 {
+    let common = usize::from(a.bits.min(b.bits));
+    let bytes = |n: usize| types::compare::byte_difference(&a.bytes()[..n], &b.bytes()[..n]);
+    if a.v6 != b.v6 {
+        return i32::from(a.v6) - i32::from(b.v6);
+    }
+    match (bytes(common / 8), a.compare(b) as i32) {
+        (0, 0) => 0,
+        // The last bits in common are looked at one by one.
+        (0, order) if common % 8 != 0 && a.addr[common / 8] != b.addr[common / 8] => {
+            let kept = 0xffu8 << (8 - common % 8);
+            match a.addr[common / 8] & kept == b.addr[common / 8] & kept {
+                true if a.bits != b.bits => i32::from(a.bits) - i32::from(b.bits),
+                true => bytes(a.bytes().len()),
+                false => order,
+            }
+        }
+        (0, _) if a.bits != b.bits => i32::from(a.bits) - i32::from(b.bits),
+        (0, _) => bytes(a.bytes().len()),
+        (difference, _) => difference,
+    }
+}
+
 const COMPARE: &[FnDef] = &[
     total!(network_eq(a: &[u8], b: &[u8]) -> bool { order(a, b).is_eq() }),
     total!(network_ne(a: &[u8], b: &[u8]) -> bool { order(a, b).is_ne() }),
@@ -21,7 +45,7 @@ const COMPARE: &[FnDef] = &[
     total!(network_le(a: &[u8], b: &[u8]) -> bool { order(a, b).is_le() }),
     total!(network_gt(a: &[u8], b: &[u8]) -> bool { order(a, b).is_gt() }),
     total!(network_ge(a: &[u8], b: &[u8]) -> bool { order(a, b).is_ge() }),
-    total!(network_cmp(a: &[u8], b: &[u8]) -> i32 { order(a, b) as i32 }),
+    total!(network_cmp(a: &[u8], b: &[u8]) -> i32 { difference(&inet(a), &inet(b)) }),
     row!(network_larger(a: &Datum, b: &Datum) {
         if order(a.as_bytes(), b.as_bytes()).is_gt() { a } else { b }
     }),
@@ -111,10 +135,17 @@ fn merge(a: &[u8], b: &[u8]) -> Result<Vec<u8>> {
 
 fn abbrev(a: &[u8], cidr: bool) -> String {
     let x = inet(a);
-    if !cidr || x.v6 {
-        return x.text(cidr);
+    if !cidr {
+        return x.text(false);
     }
     // Only the bytes of the network part are shown.
+    if x.v6 {
+        let text = x.text(true);
+        return match text.split_once("::/") {
+            Some((head, bits)) if !head.is_empty() => format!("{head}/{bits}"),
+            _ => text,
+        };
+    }
     let n = (x.bits as usize).div_ceil(8).max(1);
     let parts: Vec<String> = x.addr[..n].iter().map(u8::to_string).collect();
     format!("{}/{}", parts.join("."), x.bits)

@@ -3,12 +3,12 @@
 use super::chars::{char_index, char_len, slice_chars};
 use crate::call::{FnCtx, FnDef};
 use base::{Result, bail, err};
-use types::compare::{compare_bpchar, trim_blanks};
+use types::compare::{byte_difference, compare_bpchar, name_difference, trim_blanks};
 use types::io::bytes as forms;
 use types::{Blob, Datum};
 
 macro_rules! compare {
-    ($t:ty, $a:ident, $b:ident => $cmp:expr; $eq:ident $ne:ident $lt:ident $le:ident $gt:ident
+    ($t:ty, $a:ident, $b:ident => $cmp:expr, $difference:expr; $eq:ident $ne:ident $lt:ident $le:ident $gt:ident
      $ge:ident $cmpname:ident) => {
         &[
             total!($eq($a: $t, $b: $t) -> bool { $cmp.is_eq() }),
@@ -17,9 +17,13 @@ macro_rules! compare {
             total!($le($a: $t, $b: $t) -> bool { $cmp.is_le() }),
             total!($gt($a: $t, $b: $t) -> bool { $cmp.is_gt() }),
             total!($ge($a: $t, $b: $t) -> bool { $cmp.is_ge() }),
-            total!($cmpname($a: $t, $b: $t) -> i32 { $cmp as i32 }),
+            total!($cmpname($a: $t, $b: $t) -> i32 { $difference }),
         ]
     };
+}
+
+fn bpchar_difference(a: &[u8], b: &[u8]) -> i32 {
+    byte_difference(trim_blanks(a), trim_blanks(b))
 }
 
 const TEXT: &[FnDef] = &[
@@ -29,29 +33,29 @@ const TEXT: &[FnDef] = &[
     total!(text_le(a: &[u8], b: &[u8]) -> bool { a <= b }),
     total!(text_gt(a: &[u8], b: &[u8]) -> bool { a > b }),
     total!(text_ge(a: &[u8], b: &[u8]) -> bool { a >= b }),
-    total!(bttextcmp(a: &[u8], b: &[u8]) -> i32 { a.cmp(b) as i32 }),
+    total!(bttextcmp(a: &[u8], b: &[u8]) -> i32 { byte_difference(a, b) }),
     total!(text_pattern_lt(a: &[u8], b: &[u8]) -> bool { a < b }),
     total!(text_pattern_le(a: &[u8], b: &[u8]) -> bool { a <= b }),
     total!(text_pattern_gt(a: &[u8], b: &[u8]) -> bool { a > b }),
     total!(text_pattern_ge(a: &[u8], b: &[u8]) -> bool { a >= b }),
-    total!(bttext_pattern_cmp(a: &[u8], b: &[u8]) -> i32 { a.cmp(b) as i32 }),
+    total!(bttext_pattern_cmp(a: &[u8], b: &[u8]) -> i32 { byte_difference(a, b) }),
     row!(text_larger(a: &Datum, b: &Datum) { if a.as_bytes() > b.as_bytes() { a } else { b } }),
     row!(text_smaller(a: &Datum, b: &Datum) { if a.as_bytes() < b.as_bytes() { a } else { b } }),
     row!(btequalimage(_type_oid: u32) { true }),
     row!(btvarstrequalimage(_type_oid: u32) { true }),
 ];
 
-const NAME: &[FnDef] = compare!(&[u8], a, b => a.cmp(b);
+const NAME: &[FnDef] = compare!(&[u8], a, b => a.cmp(b), name_difference(a, b);
     nameeq namene namelt namele namegt namege btnamecmp);
-const NAMETEXT: &[FnDef] = compare!(&[u8], a, b => a.cmp(b);
+const NAMETEXT: &[FnDef] = compare!(&[u8], a, b => a.cmp(b), byte_difference(a, b);
     nameeqtext namenetext namelttext nameletext namegttext namegetext btnametextcmp);
-const TEXTNAME: &[FnDef] = compare!(&[u8], a, b => a.cmp(b);
+const TEXTNAME: &[FnDef] = compare!(&[u8], a, b => a.cmp(b), byte_difference(a, b);
     texteqname textnename textltname textlename textgtname textgename bttextnamecmp);
-const BPCHAR: &[FnDef] = compare!(&[u8], a, b => compare_bpchar(a, b);
+const BPCHAR: &[FnDef] = compare!(&[u8], a, b => compare_bpchar(a, b), bpchar_difference(a, b);
     bpchareq bpcharne bpcharlt bpcharle bpchargt bpcharge bpcharcmp);
-const BYTEA: &[FnDef] = compare!(&[u8], a, b => a.cmp(b);
+const BYTEA: &[FnDef] = compare!(&[u8], a, b => a.cmp(b), byte_difference(a, b);
     byteaeq byteane bytealt byteale byteagt byteage byteacmp);
-const UUID: &[FnDef] = compare!(&[u8], a, b => a.cmp(b);
+const UUID: &[FnDef] = compare!(&[u8], a, b => a.cmp(b), byte_difference(a, b);
     uuid_eq uuid_ne uuid_lt uuid_le uuid_gt uuid_ge uuid_cmp);
 
 const BPCHAR_MORE: &[FnDef] = &[
@@ -59,7 +63,7 @@ const BPCHAR_MORE: &[FnDef] = &[
     total!(bpchar_pattern_le(a: &[u8], b: &[u8]) -> bool { compare_bpchar(a, b).is_le() }),
     total!(bpchar_pattern_gt(a: &[u8], b: &[u8]) -> bool { compare_bpchar(a, b).is_gt() }),
     total!(bpchar_pattern_ge(a: &[u8], b: &[u8]) -> bool { compare_bpchar(a, b).is_ge() }),
-    total!(btbpchar_pattern_cmp(a: &[u8], b: &[u8]) -> i32 { compare_bpchar(a, b) as i32 }),
+    total!(btbpchar_pattern_cmp(a: &[u8], b: &[u8]) -> i32 { bpchar_difference(a, b) }),
     row!(bpchar_larger(a: &Datum, b: &Datum) {
         if compare_bpchar(a.as_bytes(), b.as_bytes()).is_ge() { a } else { b }
     }),
@@ -150,7 +154,8 @@ const PIECES: &[FnDef] = &[
     }),
     row!(text_right(a: &str, n: i32) {
         let len = char_len(a.as_bytes()) as i64;
-        let skip = if n >= 0 { (len - n as i64).max(0) } else { -(n as i64) };
+        // The least number has no counterpart to skip by.
+        let skip = if n >= 0 { (len - n as i64).max(0) } else { n.wrapping_neg().max(0) as i64 };
         &a[char_index(a, skip.min(len) as usize)..]
     }),
     row!(text_reverse(a: &str) { a.chars().rev().collect::<String>() }),

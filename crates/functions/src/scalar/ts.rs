@@ -292,7 +292,13 @@ fn matches(v: &Datum, q: &Datum) -> Result<bool> {
 fn weight_of(c: u8) -> Result<u8> {
     match WEIGHTS.iter().position(|w| *w == (c as char).to_ascii_uppercase()) {
         Some(w) => Ok(w as u8),
-        None => bail!(INVALID_PARAMETER_VALUE, "unrecognized weight: {}", c as i8),
+        None => {
+            let shown = match c {
+                0x20..=0x7e => char::from(c).to_string(),
+                other => format!("\\{other:03o}"),
+            };
+            bail!(INVALID_PARAMETER_VALUE, "unrecognized weight: \"{shown}\"")
+        }
     }
 }
 
@@ -340,6 +346,10 @@ const DOCUMENTS: &[FnDef] = &[
         let mut all = a.lexemes;
         for mut l in b.lexemes {
             l.positions.iter_mut().for_each(|p| p.0 = (p.0 + shift).min(POSITION_MAX));
+            // What comes behind the last place that can be told is left out.
+            if let Some(last) = l.positions.iter().position(|p| p.0 == POSITION_MAX) {
+                l.positions.truncate(last + 1);
+            }
             all.push(l);
         }
         stored(&TsVector::new(all))
@@ -410,8 +420,7 @@ macro_rules! order {
 
 fn vector_order(a: &Datum, b: &Datum) -> Result<std::cmp::Ordering> {
     let (x, y) = (vector(a), vector(b));
-    let key = |v: &TsVector| (v.lexemes.len(), v.encode());
-    Ok(key(&x).cmp(&key(&y)))
+    Ok(x.order(&y))
 }
 
 fn query_order(a: &Datum, b: &Datum) -> Result<std::cmp::Ordering> {

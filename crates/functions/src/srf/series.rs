@@ -155,7 +155,8 @@ fn times(args: &[Datum], zone: Option<Arc<TimeZone>>) -> Result<Box<dyn RowSourc
         return Err(err!(INVALID_PARAMETER_VALUE, "step size cannot be infinite"));
     }
     let (next, last) = (args[0].as_i64(), args[1].as_i64());
-    if is_infinite(next) {
+    let over = if up { next > last } else { next < last };
+    if is_infinite(next) && !over {
         // An infinite start never reaches its end.
         return Ok(Box::new(Forever(next)));
     }

@@ -129,7 +129,7 @@ pub(crate) const PRIVILEGES: [&str; 15] = [
 ];
 
 fn aclexplode(_: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
-    let array = types::array::ArrayRef::parse(args[0].as_bytes())?;
+    let array = crate::scalar::identity::acl_list(&args[0])?;
     let mut rows = Vec::new();
     for item in array.values(&ElemType::builtin(oid::ACLITEM))? {
         let item = AclItem::decode(item.as_bytes());

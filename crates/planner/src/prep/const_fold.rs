@@ -214,7 +214,15 @@ impl Folder<'_> {
         }
         let foldable = proc.volatility == b'i' || self.estimate && proc.volatility == b's';
         if foldable && args.iter().all(|a| matches!(a, Expr::Const(_))) {
-            return self.evaluate(expr);
+            let value = self.evaluate(expr);
+            // A built-in that is SQL there has a body of its own here; users' tell by themselves.
+            let in_sql = proc.language == super::inline::SQL_LANGUAGE
+                && functions::lookup(func).is_some_and(|f| f.has_body);
+            return match in_sql {
+                true => value
+                    .map_err(|e| e.context(format!("SQL function \"{}\" statement 1", proc.name))),
+                false => value,
+            };
         }
         if proc.language == super::inline::SQL_LANGUAGE && !self.estimate {
             return self.inline(&proc, expr);

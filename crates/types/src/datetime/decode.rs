@@ -20,6 +20,8 @@ pub enum DtError {
     MonthDayRange,
     /// An interval's field is out of range.
     IntervalRange,
+    /// An interval's fields are in range, but not what they come to.
+    Whole,
     /// An offset is too large.
     ZoneRange,
     /// No such time zone.
@@ -44,6 +46,7 @@ impl DtError {
             DtError::IntervalRange => {
                 err!(INTERVAL_FIELD_OVERFLOW, "interval field value out of range: \"{text}\"")
             }
+            DtError::Whole => super::interval::interval_range(),
             DtError::ZoneRange => err!(
                 INVALID_TIME_ZONE_DISPLACEMENT_VALUE,
                 "time zone displacement out of range: \"{text}\""

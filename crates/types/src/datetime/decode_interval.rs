@@ -4,13 +4,14 @@ use super::decode::{DtError, micros};
 use super::interval::{
     Interval, R_DAY, R_FULL, R_HOUR, R_MINUTE, R_MONTH, R_SECOND, R_YEAR, interval_from_typmod,
 };
+use super::iso_interval::iso;
 use super::token::{FieldKind, tokenize};
 use super::{USECS_PER_DAY, USECS_PER_HOUR, USECS_PER_MINUTE, USECS_PER_SEC};
 use crate::io::IntervalStyle;
 use base::{Error, Result};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Unit {
+pub(super) enum Unit {
     Micro,
     Milli,
     Second,
@@ -58,8 +59,11 @@ fn unit_word(word: &str) -> Option<UnitWord> {
     }))
 }
 
+/// The fields of an interval, added up.
 #[derive(Default)]
-struct Sum {
+pub(super) struct Sum {
+    /// Years are kept apart up to the end: what overflows then is the interval, not a field.
+    years: i64,
     months: i64,
     days: i64,
     micros: i64,
@@ -71,6 +75,15 @@ impl Sum {
             .checked_mul(each)
             .and_then(|m| self.months.checked_add(m))
             .filter(|m| i32::try_from(*m).is_ok())
+            .ok_or(DtError::FieldRange)?;
+        Ok(())
+    }
+
+    fn years(&mut self, n: i64, each: i64) -> Result<(), DtError> {
+        self.years = n
+            .checked_mul(each)
+            .and_then(|y| self.years.checked_add(y))
+            .filter(|y| i32::try_from(*y).is_ok())
             .ok_or(DtError::FieldRange)?;
         Ok(())
     }
@@ -114,7 +127,7 @@ impl Sum {
         self.fraction_micros(days - whole, USECS_PER_DAY)
     }
 
-    fn add(&mut self, unit: Unit, n: i64, fraction: f64) -> Result<(), DtError> {
+    pub(super) fn add(&mut self, unit: Unit, n: i64, fraction: f64) -> Result<(), DtError> {
         match unit {
             Unit::Micro => {
                 self.micros(n, 1)?;
@@ -153,33 +166,33 @@ impl Sum {
                 self.fraction_months(fraction, 3)
             }
             Unit::Year => {
-                self.months(n, 12)?;
+                self.years(n, 1)?;
                 self.fraction_months(fraction, 12)
             }
             Unit::Decade => {
-                self.months(n, 120)?;
+                self.years(n, 10)?;
                 self.fraction_months(fraction, 120)
             }
             Unit::Century => {
-                self.months(n, 1200)?;
+                self.years(n, 100)?;
                 self.fraction_months(fraction, 1200)
             }
             Unit::Millennium => {
-                self.months(n, 12000)?;
+                self.years(n, 1000)?;
                 self.fraction_months(fraction, 12000)
             }
         }
     }
 
+    /// A fraction of a unit of `each` months. Whole months of it are no fields of their own.
     fn fraction_months(&mut self, fraction: f64, each: i64) -> Result<(), DtError> {
         self.months((fraction * each as f64).round_ties_even() as i64, 1)
     }
 
-    fn finish(self) -> Result<Interval, DtError> {
-        let months = i32::try_from(self.months).map_err(|_| DtError::FieldRange)?;
+    pub(super) fn finish(self) -> Result<Interval, DtError> {
+        let months = i32::try_from(self.years * 12 + self.months).map_err(|_| DtError::Whole)?;
         let days = i32::try_from(self.days).map_err(|_| DtError::FieldRange)?;
-        let out = Interval::new(months, days, self.micros);
-        if out.is_infinite() { Err(DtError::FieldRange) } else { Ok(out) }
+        Ok(Interval::new(months, days, self.micros))
     }
 }
 
@@ -234,13 +247,13 @@ fn fields(text: &str, range: i32, style: IntervalStyle) -> Result<Interval, DtEr
                 let negative = force_negative;
                 sum.micros(signed(time(&field.text, range)?, negative), 1)?;
                 unit = Some(Unit::Day);
-                0b111
+                TIME_FIELDS
             }
             FieldKind::Zone if field.text.contains(':') => {
                 let negative = field.text.starts_with('-') || force_negative;
                 sum.micros(signed(time(&field.text[1..], range)?, negative), 1)?;
                 unit = Some(Unit::Day);
-                0b111
+                TIME_FIELDS
             }
             FieldKind::Zone | FieldKind::Date | FieldKind::Number => {
                 let unit = unit.get_or_insert_with(|| default_unit(range));
@@ -276,8 +289,19 @@ fn fields(text: &str, range: i32, style: IntervalStyle) -> Result<Interval, DtEr
         return Err(DtError::BadFormat);
     }
     let out = sum.finish()?;
-    if ago { out.neg().map_err(|_| DtError::FieldRange) } else { Ok(out) }
+    if !ago {
+        return Ok(out);
+    }
+    // What stands for an infinity when it is negated was none before.
+    let (months, days) = (out.months.checked_neg(), out.days.checked_neg());
+    match (months, days, out.micros.checked_neg()) {
+        (Some(months), Some(days), Some(micros)) => Ok(Interval::new(months, days, micros)),
+        _ => Err(DtError::FieldRange),
+    }
 }
+
+/// What a time of day sets: hours, minutes and every kind of seconds.
+const TIME_FIELDS: u32 = 0b11111;
 
 fn signed(n: i64, negative: bool) -> i64 {
     if negative { -n } else { n }
@@ -295,6 +319,7 @@ fn number(
     if text.len() - body.len() > 1 {
         return Err(DtError::BadFormat);
     }
+    let flip = negative || force_negative;
     let (whole, fraction) = if let Some((years, months)) = body.split_once('-') {
         let years = int(years)?;
         let months = int(months)?;
@@ -303,19 +328,18 @@ fn number(
         }
         *unit = Unit::Month;
         let total = years.checked_mul(12).and_then(|y| y.checked_add(months));
-        (total.ok_or(DtError::FieldRange)?, 0.0)
+        (signed(total.ok_or(DtError::FieldRange)?, flip), 0.0)
     } else if let Some((whole, fraction)) = body.split_once('.') {
         if !fraction.bytes().all(|b| b.is_ascii_digit()) {
             return Err(DtError::BadFormat);
         }
-        let whole = if whole.is_empty() { 0 } else { int(whole)? };
+        let whole = if whole.is_empty() { 0 } else { signed_int(whole, flip)? };
         let value: f64 = format!("0.{fraction}0").parse().map_err(|_| DtError::BadFormat)?;
         (whole, value)
     } else {
-        (int(body)?, 0.0)
+        (signed_int(body, flip)?, 0.0)
     };
-    let flip = negative || force_negative;
-    sum.add(*unit, signed(whole, flip), if flip { -fraction } else { fraction })?;
+    sum.add(*unit, whole, if flip { -fraction } else { fraction })?;
     Ok(match unit {
         Unit::Micro if fraction == 0.0 => 1 << 3,
         Unit::Milli if fraction == 0.0 => 1 << 4,
@@ -338,10 +362,16 @@ fn number(
 }
 
 fn int(text: &str) -> Result<i64, DtError> {
-    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
+    signed_int(text, false)
+}
+
+/// Digits with a sign that stands elsewhere: the least number has no positive counterpart.
+fn signed_int(digits: &str, negative: bool) -> Result<i64, DtError> {
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(DtError::BadFormat);
     }
-    text.parse().map_err(|_| DtError::FieldRange)
+    let n: i128 = digits.parse().map_err(|_| DtError::FieldRange)?;
+    i64::try_from(if negative { -n } else { n }).map_err(|_| DtError::FieldRange)
 }
 
 /// A time of day of any length, as microseconds.
@@ -350,6 +380,9 @@ fn time(text: &str, range: i32) -> Result<i64, DtError> {
         Some((whole, fraction)) => (whole, Some(fraction)),
         None => (text, None),
     };
+    if fraction.is_some_and(|f| !f.bytes().all(|b| b.is_ascii_digit())) {
+        return Err(DtError::BadFormat);
+    }
     let parts = whole.split(':').map(int).collect::<Result<Vec<_>, _>>()?;
     let (hour, minute, second) = match parts[..] {
         [minute, second] if fraction.is_some() || range == R_MINUTE | R_SECOND => {
@@ -366,90 +399,4 @@ fn time(text: &str, range: i32) -> Result<i64, DtError> {
     hour.checked_mul(USECS_PER_HOUR)
         .and_then(|t| t.checked_add(minute * USECS_PER_MINUTE + second * USECS_PER_SEC + micros))
         .ok_or(DtError::FieldRange)
-}
-
-/// ISO 8601: `P1Y2M3DT4H5M6S`, `P0001-02-03T04:05:06`.
-fn iso(text: &str) -> Result<Interval, DtError> {
-    let mut rest = text.strip_prefix('P').ok_or(DtError::BadFormat)?;
-    if rest.is_empty() {
-        return Err(DtError::BadFormat);
-    }
-    let mut sum = Sum::default();
-    let mut in_time = false;
-    let mut any = false;
-    while !rest.is_empty() {
-        if let Some(after) = rest.strip_prefix('T') {
-            if in_time {
-                return Err(DtError::BadFormat);
-            }
-            in_time = true;
-            rest = after;
-            continue;
-        }
-        let (n, fraction, after) = iso_number(rest)?;
-        let mut chars = after.chars();
-        let unit = match (in_time, chars.next()) {
-            (false, Some('Y')) => Unit::Year,
-            (false, Some('M')) => Unit::Month,
-            (false, Some('W')) => Unit::Week,
-            (false, Some('D')) => Unit::Day,
-            (true, Some('H')) => Unit::Hour,
-            (true, Some('M')) => Unit::Minute,
-            (true, Some('S')) => Unit::Second,
-            _ if any => return Err(DtError::BadFormat),
-            _ => return iso_alternative(rest, in_time, sum),
-        };
-        sum.add(unit, n, fraction)?;
-        any = true;
-        rest = chars.as_str();
-    }
-    sum.finish()
-}
-
-fn iso_number(text: &str) -> Result<(i64, f64, &str), DtError> {
-    let body = text.trim_start_matches(['+', '-']);
-    let negative = text.starts_with('-');
-    let end = body.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(body.len());
-    let (whole, fraction) = body[..end].split_once('.').unwrap_or((&body[..end], ""));
-    if whole.is_empty() && fraction.is_empty() {
-        return Err(DtError::BadFormat);
-    }
-    let n = if whole.is_empty() { 0 } else { int(whole)? };
-    let f: f64 = format!("0.{fraction}0").parse().map_err(|_| DtError::BadFormat)?;
-    Ok((signed(n, negative), if negative { -f } else { f }, &body[end..]))
-}
-
-/// The alternative format: digits without or with separators.
-fn iso_alternative(text: &str, in_time: bool, mut sum: Sum) -> Result<Interval, DtError> {
-    let (date, clock) =
-        if in_time { ("", text) } else { text.split_once('T').unwrap_or((text, "")) };
-    if !date.is_empty() {
-        let parts: Vec<&str> = if date.contains('-') {
-            date.split('-').collect()
-        } else if date.len() == 8 {
-            vec![&date[..4], &date[4..6], &date[6..]]
-        } else {
-            vec![date]
-        };
-        for (unit, part) in [Unit::Year, Unit::Month, Unit::Day].into_iter().zip(parts) {
-            sum.add(unit, int(part)?, 0.0)?;
-        }
-    }
-    if !clock.is_empty() {
-        let parts: Vec<&str> = if clock.contains(':') {
-            clock.split(':').collect()
-        } else if clock.len() >= 6 {
-            vec![&clock[..2], &clock[2..4], &clock[4..]]
-        } else {
-            vec![clock]
-        };
-        for (unit, part) in [Unit::Hour, Unit::Minute, Unit::Second].into_iter().zip(parts) {
-            let (n, fraction, rest) = iso_number(part)?;
-            if !rest.is_empty() {
-                return Err(DtError::BadFormat);
-            }
-            sum.add(unit, n, fraction)?;
-        }
-    }
-    sum.finish()
 }

@@ -10,6 +10,7 @@ mod decode;
 mod decode_interval;
 mod encode;
 mod interval;
+mod iso_interval;
 mod posix;
 mod token;
 mod zone;

@@ -67,12 +67,22 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The next word and its text.
+    /// The next word, and what a message about it shows: of a name what ends it, of a string its
+    /// last quote.
     pub fn next(&mut self) -> Result<(Token, &'a str)> {
         self.blanks()?;
         let start = self.at;
         let token = self.token()?;
-        Ok((token, &self.text[start..self.at]))
+        let shown = match token {
+            Token::Word(_) => {
+                let rest = self.rest();
+                let blank = rest.len() - rest.trim_start_matches(is_blank).len();
+                &rest[..blank]
+            }
+            Token::String(_) => &self.text[self.at - 1..self.at],
+            _ => &self.text[start..self.at],
+        };
+        Ok((token, shown))
     }
 
     fn token(&mut self) -> Result<Token> {
@@ -152,7 +162,7 @@ impl<'a> Lexer<'a> {
     fn escape(&mut self, out: &mut String) -> Result<()> {
         let rest = self.rest();
         let Some(c) = rest[1..].chars().next() else {
-            return Err(near("unexpected end after backslash", ""));
+            return Err(near("unexpected end after backslash", "\\"));
         };
         let simple = match c {
             'b' => '\x08',
@@ -164,7 +174,9 @@ impl<'a> Lexer<'a> {
             'x' => {
                 let hex = rest.get(2..4).filter(|h| h.bytes().all(|b| b.is_ascii_hexdigit()));
                 let Some(hex) = hex else {
-                    return Err(near("invalid hexadecimal character sequence", "\\x"));
+                    let digits = rest.bytes().skip(2).take_while(u8::is_ascii_hexdigit).count();
+                    let shown = &rest[..2 + digits];
+                    return Err(near("invalid hexadecimal character sequence", shown));
                 };
                 self.at += 4;
                 return push_code(out, u32::from_str_radix(hex, 16).unwrap_or(0));
@@ -210,6 +222,11 @@ impl<'a> Lexer<'a> {
                     true => self.unicode_unit(self.rest())?,
                     false => (0, 0),
                 };
+                if (0xd800..0xdc00).contains(&low.0) {
+                    return Err(surrogate(
+                        "Unicode high surrogate must not follow a high surrogate.",
+                    ));
+                }
                 if !(0xdc00..0xe000).contains(&low.0) {
                     return Err(surrogate("Unicode low surrogate must follow a high surrogate."));
                 }
@@ -270,6 +287,11 @@ impl<'a> Lexer<'a> {
             .filter(|c| c.is_alphanumeric() || *c == '_' || !c.is_ascii());
         if let Some(c) = junk {
             let end = len + c.len_utf8();
+            // What is longer as a name is one, that stands where none can.
+            let name = rest.find(|c| is_special(c) || is_blank(c)).unwrap_or(rest.len());
+            if name > end || (radix != 10 && name == end && len > 2) {
+                return self.word().map(Token::Word);
+            }
             return Err(near("trailing junk after numeric literal", &rest[..end]));
         }
         self.at += len;

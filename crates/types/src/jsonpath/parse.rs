@@ -409,13 +409,17 @@ impl<'a> Parser<'a> {
         let step = if let Some((_, m)) = METHODS.iter().find(|m| m.0 == name) {
             Step::Method(*m)
         } else if let Some((_, t)) = TEMPORALS.iter().find(|t| t.0 == name) {
-            Step::Temporal(*t, self.number()?)
+            Step::Temporal(*t, self.integer()?)
         } else if name == "decimal" {
             let precision = self.signed_number()?;
             let scale = match precision.is_some() && self.accept(",")? {
                 true => Some(self.signed_number()?.ok_or_else(|| self.unexpected())?),
                 false => None,
             };
+            if scale.is_some() && self.is(",") {
+                return Err(err!(SYNTAX_ERROR, "invalid input syntax for type jsonpath")
+                    .detail(".decimal() can only have an optional precision[,scale]."));
+            }
             Step::Decimal(precision, scale)
         } else if name == "datetime" {
             match self.token.clone() {
@@ -432,9 +436,9 @@ impl<'a> Parser<'a> {
         Ok(step)
     }
 
-    fn number(&mut self) -> Result<Option<Numeric>> {
+    fn integer(&mut self) -> Result<Option<Numeric>> {
         match self.token.clone() {
-            Token::Number(n) => {
+            Token::Number(n) if n.dscale == 0 => {
                 self.advance()?;
                 Ok(Some(n))
             }
@@ -448,7 +452,7 @@ impl<'a> Parser<'a> {
         if signed {
             self.advance()?;
         }
-        let n = self.number()?;
+        let n = self.integer()?;
         if signed && n.is_none() {
             return Err(self.unexpected());
         }

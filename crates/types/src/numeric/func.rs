@@ -78,7 +78,22 @@ impl Numeric {
             let quotient = self.div_to(&x, scale + GUARD, true);
             x = x.add(&quotient).mul_scale(&half, scale + GUARD);
         }
-        x.round(scale)
+        self.nearest_root(x.round(scale))
+    }
+
+    /// The root to the digits that `near` has, which is off by at most one in the last of them.
+    fn nearest_root(&self, near: Numeric) -> Numeric {
+        let scale = near.dscale;
+        let unit = Numeric { dscale: scale, ..one().shift10(-scale) };
+        let half = Numeric { dscale: scale + 1, ..Numeric::from(5i64).shift10(-scale - 1) };
+        let square = |x: Numeric| x.mul_scale(&x, 2 * (scale + 1));
+        if square(near.sub(&half)).cmp_value(self).is_gt() {
+            near.sub(&unit)
+        } else if square(near.add(&half)).cmp_value(self).is_le() {
+            near.add(&unit)
+        } else {
+            near
+        }
     }
 
     /// e to this number, with PostgreSQL's choice of scale.

@@ -184,6 +184,33 @@ impl Numeric {
         Ok(Blob::from(out))
     }
 
+    /// The form between the members of a team: of any length and scale, as sums may have that are
+    /// no results yet.
+    pub fn to_unlimited(&self) -> Blob {
+        let mut out = Vec::with_capacity(9 + self.digits.len() * 2);
+        out.push(self.negative as u8);
+        out.extend_from_slice(&self.weight.to_le_bytes());
+        out.extend_from_slice(&self.dscale.to_le_bytes());
+        for d in &self.digits {
+            out.extend_from_slice(&d.to_le_bytes());
+        }
+        Blob::from(out)
+    }
+
+    /// Reads what [`Numeric::to_unlimited`] wrote.
+    pub fn from_unlimited(bytes: &[u8]) -> Numeric {
+        let Some((head, digits)) = bytes.split_first_chunk::<9>() else { return Numeric::ZERO };
+        let word =
+            |at: usize| i32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        Numeric {
+            kind: Kind::Finite,
+            negative: head[0] != 0,
+            weight: word(1),
+            dscale: word(5),
+            digits: digits.chunks_exact(2).map(|d| u16::from_le_bytes([d[0], d[1]])).collect(),
+        }
+    }
+
     /// Drops zero digits at both ends; zero loses its sign.
     pub(crate) fn strip(mut self) -> Numeric {
         let start = self.digits.iter().position(|d| *d != 0).unwrap_or(self.digits.len());

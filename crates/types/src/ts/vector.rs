@@ -2,6 +2,7 @@
 
 use super::{POSITION_MAX, quoted};
 use base::{Error, Result, bail, err};
+use std::cmp::Ordering;
 use std::fmt;
 
 /// Letters of the weights, lowest first.
@@ -41,6 +42,43 @@ impl TsVector {
             lexeme.positions.truncate(256);
         }
         TsVector { lexemes: out }
+    }
+
+    /// How many bytes PostgreSQL's form of it has, which its order begins with.
+    fn size(&self) -> usize {
+        let mut text = 0;
+        for l in &self.lexemes {
+            text += l.word.len();
+            if !l.positions.is_empty() {
+                text = text.next_multiple_of(2) + 2 + 2 * l.positions.len();
+            }
+        }
+        8 + 4 * self.lexemes.len() + text
+    }
+
+    /// The order of sorts and indexes, which means nothing but is the same everywhere.
+    pub fn order(&self, other: &TsVector) -> Ordering {
+        let sizes = self.size().cmp(&other.size());
+        let counts = self.lexemes.len().cmp(&other.lexemes.len());
+        let pairs = self.lexemes.iter().zip(&other.lexemes);
+        sizes.then(counts).then_with(|| {
+            pairs
+                .map(|(a, b)| {
+                    let (x, y) = (&a.positions, &b.positions);
+                    let words = || a.word.as_bytes().cmp(b.word.as_bytes());
+                    let places = || {
+                        // The first of unequal places makes the one that is later the smaller.
+                        let unequal = x.iter().zip(y).find(|(p, q)| p != q);
+                        unequal.map_or(Ordering::Equal, |(p, q)| q.0.cmp(&p.0).then(q.1.cmp(&p.1)))
+                    };
+                    (y.is_empty().cmp(&x.is_empty()))
+                        .then_with(words)
+                        .then_with(|| y.len().cmp(&x.len()))
+                        .then_with(places)
+                })
+                .find(|o| o.is_ne())
+                .unwrap_or(Ordering::Equal)
+        })
     }
 
     /// Reads the stored form.

@@ -1,6 +1,8 @@
 //! `to_timestamp` and `to_date`.
 
-use super::template::{Field, FieldNode, Node, check_calendars, check_length, parse};
+use super::template::{
+    Field, FieldNode, Node, check_calendars, check_length, parse, parse_standard,
+};
 use super::{DAYS, MONTHS, ROMAN_MONTHS};
 use crate::call::{FnCtx, FnDef};
 use base::{Error, Result, err};
@@ -410,25 +412,44 @@ fn followed_by_other(nodes: &[Node], i: usize) -> bool {
 }
 
 fn read(text: &str, template: &str) -> Result<Read> {
-    Ok(read_to(text, template)?.0)
+    Ok(read_to(text, template, false)?.0)
 }
 
 /// What has been read, and how far.
-fn read_to(text: &str, template: &str) -> Result<(Read, usize)> {
+/// Separators and text must be what the template has where it is read by the standard's rules.
+fn same(r: &mut Reader, c: char, what: &str) -> Result<()> {
+    match r.text[r.at..].starts_with(c) {
+        true => {
+            r.skip_char();
+            Ok(())
+        }
+        false => Err(bad(format!("unmatched format {what} \"{c}\""))),
+    }
+}
+
+fn read_to(text: &str, template: &str, standard: bool) -> Result<(Read, usize)> {
     check_length(template)?;
-    let nodes = parse(template)?;
+    let nodes = if standard { parse_standard(template)? } else { parse(template)? };
     check_calendars(&nodes)?;
     let mut r = Reader { text, at: 0, exact: false, extra: 0, read: Read::default() };
     for (i, node) in nodes.iter().enumerate() {
         if r.at >= text.len() {
+            if standard {
+                return Err(bad("input string is too short for datetime format".to_string()));
+            }
             break;
         }
-        if !r.exact && (matches!(node, Node::Field(_)) || i == 0) && !matches!(node, Node::Char(_))
+        if !standard
+            && !r.exact
+            && (matches!(node, Node::Field(_)) || i == 0)
+            && !matches!(node, Node::Char(_))
         {
             let skipped = r.skip_spaces();
             r.extra += skipped;
         }
         match node {
+            Node::Separator(c) | Node::Space(c) if standard => same(&mut r, *c, "separator")?,
+            Node::Char(c) if standard => same(&mut r, *c, "character")?,
             Node::Separator(_) | Node::Space(_) if r.exact => r.skip_char(),
             Node::Separator(_) | Node::Space(_) => {
                 r.extra -= 1;
@@ -442,7 +463,7 @@ fn read_to(text: &str, template: &str) -> Result<(Read, usize)> {
             Node::Char(_) => r.skip_char(),
             Node::Field(f) => {
                 r.field(f, followed_by_other(&nodes, i))?;
-                if !r.exact {
+                if !r.exact && !standard {
                     r.extra = r.skip_spaces();
                 }
             }
@@ -649,7 +670,7 @@ pub(crate) struct Found {
 pub(crate) fn read_by_template(text: &str, template: &str) -> Result<Found> {
     use Field::*;
     let (mut date, mut time, mut zoned) = (false, false, false);
-    for node in parse(template)? {
+    for node in parse_standard(template)? {
         let Node::Field(f) = node else { continue };
         match f.field {
             Zone | ZoneOffset | ZoneHour | ZoneMinute => zoned = true,
@@ -666,8 +687,8 @@ pub(crate) fn read_by_template(text: &str, template: &str) -> Result<Found> {
             _ => date = true,
         }
     }
-    let (mut read, used) = read_to(text, template)?;
-    if used < text.len() {
+    let (mut read, used) = read_to(text, template, true)?;
+    if used < text.len() && !template.is_empty() {
         return Err(bad(
             "trailing characters remain in input string after datetime format".to_string()
         ));

@@ -1,18 +1,28 @@
 //! `to_number`.
 
-use super::number_template::{Part, Template, parse};
+use super::number_template::{Part, Sign, Template, parse};
 use crate::call::FnDef;
 use base::{Result, bail, err};
 use types::Datum;
 use types::numeric::{self, Numeric};
 
+/// Reads a text by the parts of a template. A part takes up its character of the text whether or
+/// not that is what it stands for.
 struct Reader<'a> {
     text: &'a str,
+    template: &'a Template,
     at: usize,
-    negative: bool,
-    signed: bool,
+    /// `Some(true)` for a minus.
+    sign: Option<bool>,
     digits: String,
     point: bool,
+    /// Digits read after the point.
+    after: usize,
+}
+
+/// Characters that may belong to a number, which text in a template does not skip.
+fn is_data(c: u8) -> bool {
+    c.is_ascii_digit() || b"+-.,".contains(&c)
 }
 
 impl Reader<'_> {
@@ -26,116 +36,127 @@ impl Reader<'_> {
         }
     }
 
-    /// A sign, where one may stand.
-    fn sign(&mut self, bracket: bool) {
-        if self.signed || !self.digits.is_empty() {
-            return;
+    fn skip_other(&mut self, n: usize) {
+        for _ in 0..n {
+            if self.peek().is_some_and(|c| !is_data(c)) {
+                self.skip_char();
+            }
         }
-        match self.peek() {
-            Some(b'-') => self.negative = true,
-            Some(b'+') => {}
-            Some(b'<') if bracket => self.negative = true,
+    }
+
+    fn any_digits(&self) -> bool {
+        self.digits.bytes().any(|c| c.is_ascii_digit())
+    }
+
+    /// A sign before the digits.
+    fn leading_sign(&mut self) {
+        self.sign = match self.peek() {
+            Some(b'-') => Some(true),
+            Some(b'+') => Some(false),
+            Some(b'<') if self.template.sign == Sign::Bracket => Some(true),
             _ => return,
-        }
-        self.signed = true;
+        };
         self.at += 1;
     }
 
-    fn digit(&mut self, t: &Template) {
-        if self.digits.is_empty() {
-            while self.peek() == Some(b' ') {
-                self.at += 1;
-            }
+    /// A digit, or the point, where the template has either.
+    fn digit(&mut self) {
+        if self.peek() == Some(b' ') {
+            self.at += 1;
         }
-        self.sign(t.sign == super::number_template::Sign::Bracket);
+        if self.sign.is_none() && !self.any_digits() {
+            self.leading_sign();
+        }
+        let mut read = false;
         match self.peek() {
             Some(c) if c.is_ascii_digit() => {
+                if self.point && self.after == self.template.after {
+                    return self.skip_char();
+                }
+                self.after += self.point as usize;
                 self.digits.push(c as char);
-                self.at += 1;
+                read = true;
             }
-            Some(b'.') if !self.point && t.has_point => {
+            Some(b'.') if !self.point && self.template.has_point => {
                 self.digits.push('.');
                 self.point = true;
-                self.at += 1;
-                if let Some(c) = self.peek().filter(u8::is_ascii_digit) {
-                    self.digits.push(c as char);
-                    self.at += 1;
-                }
+                read = true;
             }
+            None => return,
             _ => {}
+        }
+        if self.sign.is_none() && self.any_digits() {
+            self.trailing_sign(read);
+        }
+        self.skip_char();
+    }
+
+    /// A sign behind the digits: `S` has it right behind the last one, and without any sign in
+    /// the template it is where a digit was looked for.
+    fn trailing_sign(&mut self, read: bool) {
+        let t = self.template;
+        let negative = |c: u8| match c {
+            b'-' => Some(true),
+            b'+' => Some(false),
+            _ => None,
+        };
+        if matches!(t.sign, Sign::Before | Sign::After) {
+            if let Some(sign) = self.text.as_bytes().get(self.at + 1).copied().and_then(negative)
+                && read
+            {
+                self.sign = Some(sign);
+                self.at += 1;
+            }
+        } else if !read && !t.has_plus && !t.has_minus {
+            self.sign = self.peek().and_then(negative);
+        }
+    }
+
+    fn part(&mut self, part: Part) {
+        match (part, self.peek()) {
+            (Part::Digit { .. } | Part::Point, _) => self.digit(),
+            (Part::Group, Some(b',')) => self.at += 1,
+            (Part::Currency, _) => self.skip_other(1),
+            (Part::Minus | Part::PlusMinus, Some(b'-')) => {
+                self.sign = Some(true);
+                self.at += 1;
+            }
+            (Part::Plus | Part::PlusMinus, Some(b'+')) => {
+                self.sign = Some(false);
+                self.at += 1;
+            }
+            (Part::Minus | Part::Plus | Part::PlusMinus, _) => self.skip_other(1),
+            (Part::Ordinal { .. }, _) => self.skip_other(2),
+            (Part::Char(_), _) => self.skip_char(),
+            (Part::Group | Part::Sign | Part::Shift, _) => {}
         }
     }
 }
 
 fn read(text: &str, t: &Template) -> String {
-    let mut r =
-        Reader { text, at: 0, negative: false, signed: false, digits: String::new(), point: false };
+    let mut r = Reader {
+        text,
+        template: t,
+        at: 0,
+        sign: None,
+        digits: String::new(),
+        point: false,
+        after: 0,
+    };
     for part in &t.parts {
         if r.at >= text.len() {
             break;
         }
-        match part {
-            Part::Digit { .. } => r.digit(t),
-            Part::Point => {
-                r.sign(false);
-                if r.peek() == Some(b'.') {
-                    r.at += 1;
-                    if !r.point {
-                        r.digits.push('.');
-                        r.point = true;
-                    }
-                }
-            }
-            Part::Group => {
-                if r.peek() == Some(b',') {
-                    r.at += 1;
-                }
-            }
-            Part::Currency => {
-                if r.peek().is_some_and(|c| !c.is_ascii_digit() && !b"+-.,".contains(&c)) {
-                    r.skip_char();
-                }
-            }
-            Part::Minus | Part::PlusMinus | Part::Plus | Part::Sign => match r.peek() {
-                Some(b'-') => {
-                    r.negative = true;
-                    r.signed = true;
-                    r.at += 1;
-                }
-                Some(b'+') => r.at += 1,
-                Some(b' ') if *part != Part::Sign => r.at += 1,
-                _ => {}
-            },
-            Part::Ordinal { .. } => {
-                if r.peek().is_some_and(|c| c.is_ascii_alphabetic()) {
-                    r.skip_char();
-                    r.skip_char();
-                }
-            }
-            Part::Char(_) => {
-                // Text takes up a place, but not one that the number needs.
-                if r.peek().is_some_and(|c| !c.is_ascii_digit() && !b"+-.,".contains(&c)) {
-                    r.skip_char();
-                }
-            }
-            Part::Shift => {}
-        }
+        r.part(*part);
     }
-    // A sign after the digits counts as well.
-    if !r.signed && !r.digits.is_empty() && r.peek() == Some(b'-') {
-        r.negative = true;
-    }
-    let sign = if r.negative { "-" } else { " " };
+    let sign = if r.sign == Some(true) { "-" } else { " " };
     format!("{sign}{}", r.digits.trim_end_matches('.'))
 }
 
+/// The value of the Roman numeral that a text begins with.
 fn roman(text: &str) -> Result<i64> {
     let invalid = || err!(INVALID_TEXT_REPRESENTATION, "invalid Roman numeral");
-    let text = text.trim().to_ascii_uppercase();
-    if text.is_empty() || text.len() > 15 {
-        return Err(invalid());
-    }
-    let value = |c: u8| match c {
+    let value = |c: u8| match c.to_ascii_uppercase() {
         b'I' => Some(1),
         b'V' => Some(5),
         b'X' => Some(10),
@@ -145,9 +166,10 @@ fn roman(text: &str) -> Result<i64> {
         b'M' => Some(1000),
         _ => None,
     };
-    let mut digits = Vec::with_capacity(text.len());
-    for c in text.bytes() {
-        digits.push(value(c).ok_or_else(invalid)?);
+    let text = text.trim_start();
+    let digits: Vec<i64> = text.bytes().map_while(value).collect();
+    if digits.is_empty() || digits.len() > 15 {
+        return Err(invalid());
     }
     let mut sum = 0i64;
     for (i, n) in digits.iter().enumerate() {
@@ -155,7 +177,11 @@ fn roman(text: &str) -> Result<i64> {
         sum += if less { -n } else { *n };
     }
     // Only the usual way to write a number counts as one.
-    if super::number_out::roman_text(sum) != text { Err(invalid()) } else { Ok(sum) }
+    let usual = super::number_out::roman_text(sum);
+    match text[..digits.len()].eq_ignore_ascii_case(&usual) {
+        true => Ok(sum),
+        false => Err(invalid()),
+    }
 }
 
 fn to_number(text: &str, template: &str) -> Result<Datum> {
@@ -163,7 +189,7 @@ fn to_number(text: &str, template: &str) -> Result<Datum> {
     if template.is_empty() {
         return Ok(Datum::Null);
     }
-    if t.roman.is_some() {
+    if t.roman.is_some() && !text.is_empty() {
         return Ok(Datum::Bytes(numeric::small::from_i64(roman(text)?)));
     }
     if t.scientific {
@@ -171,9 +197,11 @@ fn to_number(text: &str, template: &str) -> Result<Datum> {
     }
     let read = read(text, &t);
     let number: Numeric = numeric::parse(&read)?;
-    let number = if t.shift > 0 { number.shift10(-(t.shift as i32)) } else { number };
-    let scale = t.after as i32;
-    let number = if t.shift > 0 { number } else { number.round(scale) };
+    let number = match t.shift as i32 {
+        0 => number,
+        // The power of ten that it is multiplied by has 16 digits that mean something.
+        n => Numeric { dscale: number.dscale + 16, ..number }.shift10(-n),
+    };
     Ok(Datum::Bytes(number.encode()?))
 }
 

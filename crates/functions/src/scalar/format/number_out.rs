@@ -13,18 +13,26 @@ struct Digits {
     whole: String,
     /// After it: as many as the template has, or fewer if they are not known.
     fraction: String,
+    /// How many digits after the point the type can tell.
+    fraction_places: usize,
     /// More digits than places, or nothing that has digits.
     overflow: bool,
 }
 
 impl Digits {
-    fn of_text(text: &str, t: &Template) -> Digits {
+    fn of_text(text: &str, t: &Template, fraction_places: usize) -> Digits {
         let negative = text.starts_with('-');
         let body = text.trim_start_matches('-');
         let (whole, fraction) = body.split_once('.').unwrap_or((body, ""));
         let whole = if whole.is_empty() { "0" } else { whole };
-        let overflow = whole.len() > t.before && !(t.before == 0 && whole == "0");
-        Digits { negative, whole: whole.to_string(), fraction: fraction.to_string(), overflow }
+        let overflow = whole.len() > t.before;
+        Digits {
+            negative,
+            whole: whole.to_string(),
+            fraction: fraction.to_string(),
+            fraction_places,
+            overflow,
+        }
     }
 }
 
@@ -52,10 +60,12 @@ struct Printer<'a> {
 impl<'a> Printer<'a> {
     fn new(d: &'a Digits, t: &'a Template) -> Printer<'a> {
         let (whole, fraction) = match d.overflow {
-            true => ("#".repeat(t.before), "#".repeat(t.after)),
+            // A float has only so many digits, whatever the template says.
+            true => ("#".repeat(t.before), "#".repeat(t.after.min(d.fraction_places))),
             false => (d.whole.clone(), d.fraction.clone()),
         };
-        let bare = !d.overflow && whole == "0" && t.after > 0 && t.first_zero.is_none();
+        let zero_before = t.first_zero.is_some_and(|z| z < t.before);
+        let bare = !d.overflow && whole == "0" && t.after > 0 && !zero_before;
         let mut kept = fraction.len();
         if t.fill && !d.overflow {
             kept = fraction.trim_end_matches('0').len();
@@ -158,7 +168,9 @@ impl<'a> Printer<'a> {
                 Part::Point => {
                     if !past_point {
                         self.sign();
-                        if self.fraction.is_empty() && self.t.after > 0 && !self.t.fill {
+                        // The number ends with its digits, and what follows in the template
+                        // is not reached.
+                        if self.fraction.is_empty() && !self.d.overflow {
                             return self.out;
                         }
                         self.out.push('.');
@@ -272,7 +284,7 @@ fn of_numeric(n: Numeric, template: &str) -> Result<String> {
     let mut text = Vec::new();
     n.round(t.after as i32).write(&mut text);
     let text = String::from_utf8(text).unwrap_or_default();
-    Ok(print(&Digits::of_text(&text, &t), &t))
+    Ok(print(&Digits::of_text(&text, &t, t.after), &t))
 }
 
 fn of_float(x: f64, digits: usize, template: &str) -> Result<String> {
@@ -293,24 +305,19 @@ fn of_float(x: f64, digits: usize, template: &str) -> Result<String> {
         return Ok(format!("{lead}{mantissa}e{sign}{:02}", exponent.abs()));
     }
     let x = if t.shift > 0 { x * 10f64.powi(t.shift as i32) } else { x };
-    let whole = format!("{:.0}", x.abs());
-    let mut after = t.after;
-    // No more digits than the type has.
-    if whole.len() >= digits {
-        after = 0;
-    } else if whole.len() + after > digits {
-        after = digits - whole.len();
-    }
-    let text = if x.is_finite() {
-        format!("{x:.after$}")
-    } else if x.is_nan() {
-        "NaN".to_string()
-    } else if x < 0.0 {
-        "-Infinity".to_string()
-    } else {
-        "Infinity".to_string()
+    let whole = match x.classify() {
+        std::num::FpCategory::Nan => "NaN".to_string(),
+        std::num::FpCategory::Infinite => "Infinity".to_string(),
+        _ => format!("{:.0}", x.abs()),
     };
-    Ok(print(&Digits::of_text(&text, &t), &t))
+    // No more digits than the type has.
+    let after = t.after.min(digits.saturating_sub(whole.len()));
+    let text = match x.is_finite() {
+        true => format!("{x:.after$}"),
+        false if x < 0.0 => format!("-{whole}"),
+        false => whole,
+    };
+    Ok(print(&Digits::of_text(&text, &t, after), &t))
 }
 
 fn of_int(n: i64, template: &str) -> Result<String> {

@@ -59,6 +59,8 @@ pub(super) struct Template {
     pub has_plus: bool,
     pub has_minus: bool,
     pub has_point: bool,
+    /// Digits before the decimal point that stand before `S`.
+    before_sign: usize,
     /// Number of the first `0`, counting digits from the left.
     pub first_zero: Option<usize>,
     /// Number of the last `0`.
@@ -84,6 +86,10 @@ pub(super) fn parse(text: &str) -> Result<Template> {
     let mut rest = text;
     while !rest.is_empty() {
         rest = t.next(rest)?;
+    }
+    // With no digit of the whole part behind it, `S` stands after the number.
+    if t.sign == Sign::Before && t.before_sign == t.before {
+        t.sign = Sign::After;
     }
     if t.roman.is_some()
         && (t.before > 0 || t.after > 0 || t.has_point || t.sign != Sign::Simple || t.shift > 0)
@@ -186,8 +192,8 @@ impl Template {
         if self.own_sign() || self.sign == Sign::Bracket {
             return Err(wrong("cannot use \"S\" and \"PL\"/\"MI\"/\"SG\"/\"PR\" together"));
         }
-        let any = self.before + self.after > 0 || self.has_point;
-        self.sign = if any { Sign::After } else { Sign::Before };
+        self.sign = Sign::Before;
+        self.before_sign = self.before;
         self.parts.push(Part::Sign);
         Ok(())
     }

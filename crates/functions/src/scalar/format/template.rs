@@ -209,6 +209,15 @@ fn is_separator(c: char) -> bool {
 
 /// Reads a template.
 pub(super) fn parse(text: &str) -> Result<Vec<Node>> {
+    parse_as(text, false)
+}
+
+/// Reads a template by the SQL standard's rules, which know few separators.
+pub(super) fn parse_standard(text: &str) -> Result<Vec<Node>> {
+    parse_as(text, true)
+}
+
+fn parse_as(text: &str, standard: bool) -> Result<Vec<Node>> {
     let mut out = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
@@ -241,6 +250,13 @@ pub(super) fn parse(text: &str) -> Result<Vec<Node>> {
         }
         if start.len() != rest.len() {
             continue;
+        }
+        let next = rest.chars().next().filter(|c| *c != '"' && *c != '\\');
+        if let Some(c) = next.filter(|c| standard && !"-./,':; ".contains(*c)) {
+            return Err(base::err!(
+                INVALID_DATETIME_FORMAT,
+                "invalid datetime format separator: \"{c}\""
+            ));
         }
         rest = literal(rest, &mut out);
     }

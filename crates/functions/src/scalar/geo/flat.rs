@@ -14,14 +14,21 @@ pub(super) fn minus(p: Point, q: Point) -> Result<Point> {
 
 /// The product as complex numbers: turns and stretches.
 pub(super) fn times(p: Point, q: Point) -> Result<Point> {
-    Ok(Point { x: sub(mul(p.x, q.x)?, mul(p.y, q.y)?)?, y: add(mul(p.x, q.y)?, mul(p.y, q.x)?)? })
+    // Of two products that are out of range the second one is told.
+    let (yy, yx) = (mul(p.y, q.y)?, mul(p.y, q.x)?);
+    Ok(Point { x: sub(mul(p.x, q.x)?, yy)?, y: add(mul(p.x, q.y)?, yx)? })
 }
 
 pub(super) fn over(p: Point, q: Point) -> Result<Point> {
-    let square = add(mul(q.x, q.x)?, mul(q.y, q.y)?)?;
+    // Of two products that are out of range the second one is told.
+    let sum = |xx: fn(f64, f64) -> Result<f64>, a: (f64, f64), b: (f64, f64)| {
+        let second = mul(b.0, b.1)?;
+        xx(mul(a.0, a.1)?, second)
+    };
+    let square = sum(add, (q.x, q.x), (q.y, q.y))?;
     Ok(Point {
-        x: div(add(mul(p.x, q.x)?, mul(p.y, q.y)?)?, square)?,
-        y: div(sub(mul(p.y, q.x)?, mul(p.x, q.y)?)?, square)?,
+        x: div(sum(add, (p.x, q.x), (p.y, q.y))?, square)?,
+        y: div(sum(sub, (p.y, q.x), (p.x, q.y))?, square)?,
     })
 }
 

@@ -368,6 +368,11 @@ fn convert(x: &Exec, t: Time, kind: Kind) -> Outcome<Option<Time>> {
     if (is_time(t.kind) && !is_time(kind)) || (t.kind == Kind::Date && is_time(kind)) {
         return Ok(None);
     }
+    match (t.kind, kind) {
+        (Kind::Timestamp, Kind::TimeTz) => return Ok(None),
+        (Kind::TimestampTz, Kind::TimeTz) => return session_time(x, t).map(Some),
+        _ => {}
+    }
     if t.kind.zoned() != kind.zoned() {
         need_zone(t.kind, kind, x.zoned)?;
     }
@@ -397,6 +402,14 @@ fn convert(x: &Exec, t: Time, kind: Kind) -> Outcome<Option<Time>> {
         _ => local,
     };
     Ok(Some(Time { kind, local, offset }))
+}
+
+/// The time of day that the session's clocks show at a moment.
+fn session_time(x: &Exec, t: Time) -> Outcome<Time> {
+    let instant = t.instant(x.env);
+    let local = datetime::to_local(instant, &x.env.format().timezone).map_err(Fail::Soft)?;
+    let offset = ((local - instant) / USECS_PER_SEC) as i32;
+    Ok(Time { kind: Kind::TimeTz, local: local.rem_euclid(USECS_PER_DAY), offset })
 }
 
 fn rounded(x: &Exec, mut t: Time, precision: &Numeric) -> Outcome<Time> {
