@@ -1,12 +1,14 @@
 //! Rows of JSON objects: `json_populate_record`, `json_to_record` and their kind.
 
+use super::json_read::Piece;
 use crate::call::{FnCtx, FnDef};
-use crate::srf::{RowSource, Rows};
+use crate::srf::{Records, RowSource};
 use base::{Error, Oid, Result, bail, err};
+use std::collections::HashMap;
 use std::sync::Arc;
 use types::array::{ElemType, make_array};
 use types::io::TypeInfo;
-use types::json::{Json, decode, encode};
+use types::json::{Json, Token, decode, encode};
 use types::record::{Record, RecordColumn};
 use types::{Datum, oid};
 
@@ -19,19 +21,114 @@ struct Target {
     dropped: bool,
 }
 
+/// A value of the document: a piece of text, whose spelling is kept, or a part of a `jsonb`.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Text(Piece<'a>),
+    Tree(&'a Json),
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    Null,
+    Object,
+    Array,
+    String,
+    Other,
+}
+
+impl<'a> Source<'a> {
+    fn form(&self) -> Form {
+        match self {
+            Source::Tree(Json::Null) => Form::Null,
+            Source::Tree(Json::Object(_)) => Form::Object,
+            Source::Tree(Json::Array(_)) => Form::Array,
+            Source::Tree(Json::String(_)) => Form::String,
+            Source::Tree(_) => Form::Other,
+            Source::Text(piece) => match piece.kind {
+                Token::Null => Form::Null,
+                Token::ObjectStart => Form::Object,
+                Token::ArrayStart => Form::Array,
+                Token::String => Form::String,
+                _ => Form::Other,
+            },
+        }
+    }
+
+    /// Its text, as it was written or as `jsonb` is shown.
+    fn text(&self) -> String {
+        match self {
+            Source::Text(piece) => piece.text.to_string(),
+            Source::Tree(json) => {
+                let mut out = Vec::new();
+                types::json::write(json, &mut out);
+                String::from_utf8(out).unwrap_or_default()
+            }
+        }
+    }
+
+    /// The text that an input function reads: of a string what is between its quotes.
+    fn input(&self) -> Result<String> {
+        match self {
+            Source::Text(piece) => Ok(piece.datum(true)?.as_str().to_string()),
+            Source::Tree(Json::String(s)) => Ok(s.clone()),
+            Source::Tree(_) => Ok(self.text()),
+        }
+    }
+
+    fn jsonb(&self) -> Result<Vec<u8>> {
+        match self {
+            Source::Text(piece) => types::json::parse(piece.text).map(|j| encode(&j)),
+            Source::Tree(json) => Ok(encode(json)),
+        }
+    }
+
+    /// The items of an array.
+    fn items(&self) -> Result<Vec<Source<'a>>> {
+        match self {
+            Source::Text(piece) => {
+                Ok(piece.children()?.into_iter().map(|c| Source::Text(c.1)).collect())
+            }
+            Source::Tree(Json::Array(items)) => Ok(items.iter().map(Source::Tree).collect()),
+            Source::Tree(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// The members of an object.
+    fn members(&self) -> Result<HashMap<String, Source<'a>>> {
+        match self {
+            Source::Text(piece) if piece.kind == Token::ObjectStart => {
+                Ok(piece.children()?.into_iter().map(|(k, v)| (k, Source::Text(v))).collect())
+            }
+            Source::Tree(Json::Object(members)) => {
+                Ok(members.iter().map(|(k, v)| (k.clone(), Source::Tree(v))).collect())
+            }
+            _ => Ok(HashMap::new()),
+        }
+    }
+}
+
 /// Where in the document a value is, for hints.
 #[derive(Clone, Copy)]
-enum At<'a> {
-    Key(&'a str),
-    /// The whole document.
-    Top,
+struct At<'a> {
+    /// The member of the object; none for the whole document.
+    key: Option<&'a str>,
+    /// The places in arrays below it.
+    items: &'a [usize],
 }
 
 impl At<'_> {
+    const TOP: At<'static> = At { key: None, items: &[] };
+
     fn hint(self, e: Error) -> Error {
-        match self {
-            At::Key(key) => e.hint(format!("See the value of key \"{key}\".")),
-            At::Top => e,
+        let items: String = self.items.iter().map(|i| format!("[{i}]")).collect();
+        match (self.key, items.as_str()) {
+            (Some(key), "") => e.hint(format!("See the value of key \"{key}\".")),
+            (Some(key), items) => {
+                e.hint(format!("See the array element {items} of key \"{key}\"."))
+            }
+            (None, "") => e,
+            (None, items) => e.hint(format!("See the array element {items}.")),
         }
     }
 }
@@ -61,74 +158,83 @@ impl Filler<'_> {
         Some(desc.attrs.iter().map(target).collect())
     }
 
-    fn value(&mut self, json: &Json, ty: Oid, typmod: i32, at: At) -> Result<Datum> {
+    fn value(
+        &mut self,
+        json: Source,
+        (ty, typmod): (Oid, i32),
+        base: Option<&Datum>,
+        at: At,
+    ) -> Result<Datum> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             bail!(STATEMENT_TOO_COMPLEX, "stack depth limit exceeded");
         }
-        let value = self.typed(json, ty, typmod, at);
+        let value = self.typed(json, (ty, typmod), base, at);
         self.depth -= 1;
         value
     }
 
-    fn typed(&mut self, json: &Json, ty: Oid, typmod: i32, at: At) -> Result<Datum> {
+    fn typed(
+        &mut self,
+        json: Source,
+        (ty, typmod): (Oid, i32),
+        base: Option<&Datum>,
+        at: At,
+    ) -> Result<Datum> {
         let info = self.info(ty)?;
         let types = self.cx.env.catalog().types();
         if info.typtype == b'd' {
-            let value = self.value(json, info.base, info.base_typmod, at)?;
+            let value = self.value(json, (info.base, info.base_typmod), base, at)?;
             types.check_domain(ty, &value)?;
             return Ok(value);
         }
-        if matches!(json, Json::Null) {
+        let form = json.form();
+        if form == Form::Null {
             return Ok(Datum::Null);
         }
-        match (ty, json) {
-            (oid::JSONB, json) => return Ok(Datum::bytes(encode(json))),
-            (oid::JSON, json) => return Ok(Datum::string(text(json))),
-            (_, Json::Array(items)) if info.elem.is_valid() => {
-                return self.array(items, info.elem, typmod, at);
+        match (ty, form) {
+            (oid::JSONB, _) => return json.jsonb().map(Datum::bytes),
+            (oid::JSON, _) => return Ok(Datum::string(json.text())),
+            (_, Form::Array) if info.elem.is_valid() => {
+                return self.array(&json.items()?, info.elem, typmod, at);
             }
-            (_, Json::Object(_)) if info.typtype == b'c' => {
+            (_, Form::Object) if info.typtype == b'c' => {
                 let columns = self.columns(ty, typmod).unwrap_or_default();
-                return self.row(json, &columns, None, ty).map(|r| r.encode());
+                let base = match base {
+                    Some(b) if !b.is_null() => Some(Record::decode(b.as_bytes())?),
+                    _ => None,
+                };
+                return self.row(json, &columns, base.as_ref(), ty).map(|r| r.encode());
             }
-            (_, Json::String(_)) => {}
+            (_, Form::String) => {}
             _ if info.elem.is_valid() => {
                 return Err(at.hint(err!(INVALID_TEXT_REPRESENTATION, "expected JSON array")));
             }
-            (_, Json::Array(_)) if info.typtype == b'c' => {
-                let name = &self.name;
-                bail!(INVALID_PARAMETER_VALUE, "cannot call {name} on an array");
+            (_, Form::Array) if info.typtype == b'c' => {
+                bail!(INVALID_PARAMETER_VALUE, "cannot call populate_composite on an array");
             }
             _ if info.typtype == b'c' => {
-                let name = &self.name;
-                bail!(INVALID_PARAMETER_VALUE, "cannot call {name} on a scalar");
+                bail!(INVALID_PARAMETER_VALUE, "cannot call populate_composite on a scalar");
             }
             _ => {}
         }
-        let text = match json {
-            Json::String(s) => s.clone(),
-            other => text(other),
-        };
-        types::io::input(ty, &text, typmod, &self.cx.env.io())
+        types::io::input(ty, &json.input()?, typmod, &self.cx.env.io())
     }
 
-    fn array(&mut self, items: &[Json], elem: Oid, typmod: i32, at: At) -> Result<Datum> {
-        let mut dims = Vec::new();
-        let mut level = items;
+    fn array(&mut self, items: &[Source], elem: Oid, typmod: i32, at: At) -> Result<Datum> {
+        let mut dims = vec![items.len() as i32];
         let nested = self.info(elem)?.typtype != b'c' && !matches!(elem, oid::JSON | oid::JSONB);
         // The first element says how many dimensions there are.
-        loop {
+        let mut first = items.first().copied();
+        while let Some(inner) = first.filter(|f| nested && f.form() == Form::Array)
+            && dims.len() < types::array::MAX_DIMENSIONS
+        {
+            let level = inner.items()?;
             dims.push(level.len() as i32);
-            match level.first() {
-                Some(Json::Array(inner)) if nested && dims.len() < types::array::MAX_DIMENSIONS => {
-                    level = inner;
-                }
-                _ => break,
-            }
+            first = level.first().copied();
         }
         let mut values = Vec::new();
-        self.fill(items, elem, typmod, (&dims, 0), &mut values, at)?;
+        self.fill(items, (elem, typmod), &dims, &mut values, at)?;
         let elem = ElemType::new(&*self.info(elem)?);
         if values.is_empty() {
             return make_array(&elem, &[], &[], &[]).map(Datum::bytes);
@@ -136,37 +242,29 @@ impl Filler<'_> {
         make_array(&elem, &values, &dims, &vec![1; dims.len()]).map(Datum::bytes)
     }
 
+    /// The items of an array of these dimensions, one below the other.
     fn fill(
         &mut self,
-        items: &[Json],
-        elem: Oid,
-        typmod: i32,
-        (dims, level): (&[i32], usize),
+        items: &[Source],
+        elem: (Oid, i32),
+        dims: &[i32],
         out: &mut Vec<Datum>,
         at: At,
     ) -> Result<()> {
-        let malformed = || {
-            err!(INVALID_TEXT_REPRESENTATION, "malformed JSON array")
-                .detail("Multidimensional arrays must have sub-arrays with matching dimensions.")
-        };
-        if items.len() as i32 != dims[level] {
-            return Err(malformed());
+        if items.len() as i32 != dims[0] {
+            return Err(err!(INVALID_TEXT_REPRESENTATION, "malformed JSON array")
+                .detail("Multidimensional arrays must have sub-arrays with matching dimensions."));
         }
-        for item in items {
-            if level + 1 < dims.len() {
-                match item {
-                    Json::Array(inner) => {
-                        self.fill(inner, elem, typmod, (dims, level + 1), out, at)?;
-                    }
-                    _ => {
-                        return Err(
-                            at.hint(err!(INVALID_TEXT_REPRESENTATION, "expected JSON array"))
-                        );
-                    }
-                }
-            } else {
-                let value = self.value(item, elem, typmod, at)?;
+        for (i, item) in items.iter().enumerate() {
+            let path = [at.items, &[i]].concat();
+            let at = At { items: &path, ..at };
+            if dims.len() == 1 {
+                let value = self.value(*item, elem, None, at)?;
                 out.push(value);
+            } else if item.form() == Form::Array {
+                self.fill(&item.items()?, elem, &dims[1..], out, at)?;
+            } else {
+                return Err(at.hint(err!(INVALID_TEXT_REPRESENTATION, "expected JSON array")));
             }
         }
         Ok(())
@@ -174,17 +272,21 @@ impl Filler<'_> {
 
     fn row(
         &mut self,
-        json: &Json,
+        json: Source,
         columns: &[Target],
         base: Option<&Record>,
         ty: Oid,
     ) -> Result<Record> {
         let mut out = Vec::with_capacity(columns.len());
+        let members = json.members()?;
         for (i, column) in columns.iter().enumerate() {
             let old = base.and_then(|b| b.columns.get(i)).map(|c| c.value.clone());
-            let value = match json.get(&column.name) {
+            let value = match members.get(&column.name) {
                 _ if column.dropped => Datum::Null,
-                Some(v) => self.value(v, column.ty, column.typmod, At::Key(&column.name))?,
+                Some(v) => {
+                    let at = At { key: Some(&column.name), items: &[] };
+                    self.value(*v, (column.ty, column.typmod), old.as_ref(), at)?
+                }
                 None => match old {
                     Some(old) => old,
                     // A domain without a value is checked all the same.
@@ -203,12 +305,6 @@ impl Filler<'_> {
         }
         Ok(Record { type_oid: ty, typmod: -1, columns: out })
     }
-}
-
-fn text(json: &Json) -> String {
-    let mut out = Vec::new();
-    types::json::write(json, &mut out);
-    String::from_utf8(out).unwrap_or_default()
 }
 
 /// What is to be filled: the columns and the row that gives what is missing.
@@ -268,8 +364,8 @@ fn shape(cx: &FnCtx, filler: &Filler, base: Option<&Datum>) -> Result<Shape> {
     }
     if ty == oid::RECORD {
         let columns = match (&record, declared(cx)) {
-            (_, Some(columns)) => columns,
-            (Some(r), None) => {
+            (None, Some(columns)) => columns,
+            (Some(r), _) => {
                 let columns = filler.columns(r.type_oid, r.typmod);
                 let numbered = || {
                     r.columns.iter().enumerate().map(|(i, c)| Target {
@@ -294,12 +390,18 @@ fn shape(cx: &FnCtx, filler: &Filler, base: Option<&Datum>) -> Result<Shape> {
 /// A value of JSON as one of any type; domains are checked.
 pub(crate) fn populate(cx: &FnCtx, json: &Json, ty: Oid, typmod: i32) -> Result<Datum> {
     let name = "populate_composite".to_string();
-    Filler { cx, name, depth: 0 }.value(json, ty, typmod, At::Top)
+    Filler { cx, name, depth: 0 }.value(Source::Tree(json), (ty, typmod), None, At::TOP)
 }
 
-fn document(cx: &FnCtx, value: &Datum, binary: bool) -> Result<Json> {
-    let _ = cx;
-    if binary { Ok(decode(value.as_bytes())) } else { types::json::parse(value.as_str()) }
+/// The document, and of `jsonb` the tree that it is read into.
+fn document<'a>(value: &'a Datum, tree: &'a Option<Json>) -> Result<Source<'a>> {
+    match tree {
+        Some(json) => Ok(Source::Tree(json)),
+        None => {
+            types::json::validate(value.as_str())?;
+            Piece::whole(value.as_str()).map(Source::Text)
+        }
+    }
 }
 
 fn filler<'a>(cx: &'a FnCtx<'a>) -> Filler<'a> {
@@ -313,19 +415,20 @@ fn record(cx: &FnCtx, args: &[Datum], populate: bool, binary: bool) -> Result<Da
         true => (Some(&args[0]), &args[1]),
         false => (None, &args[0]),
     };
+    let shape = shape(cx, &f, base)?;
     if json.is_null() {
         return Ok(base.cloned().unwrap_or_default());
     }
-    let shape = shape(cx, &f, base)?;
-    let json = document(cx, json, binary)?;
+    let tree = binary.then(|| decode(json.as_bytes()));
+    let json = document(json, &tree)?;
     let name = f.name.clone();
-    match &json {
-        Json::Object(_) => {}
-        Json::Null if populate => return Ok(base.cloned().unwrap_or_default()),
-        Json::Array(_) => bail!(INVALID_PARAMETER_VALUE, "cannot call {name} on an array"),
+    match json.form() {
+        Form::Object => {}
+        Form::Null if populate => return Ok(base.cloned().unwrap_or_default()),
+        Form::Array => bail!(INVALID_PARAMETER_VALUE, "cannot call {name} on an array"),
         _ => bail!(INVALID_PARAMETER_VALUE, "cannot call {name} on a scalar"),
     }
-    let row = f.row(&json, &shape.columns, shape.base.as_ref(), shape.ty)?.encode();
+    let row = f.row(json, &shape.columns, shape.base.as_ref(), shape.ty)?.encode();
     if let Some(domain) = shape.domain {
         cx.env.catalog().types().check_domain(domain, &row)?;
     }
@@ -345,28 +448,30 @@ pub(crate) fn set(
         true => (Some(&args[0]), &args[1]),
         false => (None, &args[0]),
     };
-    if json.is_null() {
-        return Ok(Rows::new(Vec::new()));
-    }
     let shape = shape(cx, &f, base)?;
+    if json.is_null() {
+        return Ok(Records::new(Vec::new()));
+    }
     let name = f.name.clone();
-    let items = match document(cx, json, binary)? {
-        Json::Array(items) => items,
-        Json::Object(_) => bail!(INVALID_PARAMETER_VALUE, "cannot call {name} on an object"),
+    let tree = binary.then(|| decode(json.as_bytes()));
+    let json = document(json, &tree)?;
+    let items = match json.form() {
+        Form::Array => json.items()?,
+        Form::Object => bail!(INVALID_PARAMETER_VALUE, "cannot call {name} on an object"),
         _ => bail!(INVALID_PARAMETER_VALUE, "cannot call {name} on a scalar"),
     };
     let mut rows = Vec::with_capacity(items.len());
     for item in &items {
-        if !matches!(item, Json::Object(_)) {
+        if item.form() != Form::Object {
             bail!(INVALID_PARAMETER_VALUE, "argument of {name} must be an array of objects");
         }
-        let row = f.row(item, &shape.columns, shape.base.as_ref(), shape.ty)?;
+        let row = f.row(*item, &shape.columns, shape.base.as_ref(), shape.ty)?;
         if let Some(domain) = shape.domain {
             cx.env.catalog().types().check_domain(domain, &row.encode())?;
         }
-        rows.push(row.columns.into_iter().map(|c| c.value).collect());
+        rows.push(row);
     }
-    Ok(Rows::new(rows))
+    Ok(Records::new(rows))
 }
 
 const ROWS: &[FnDef] = &[

@@ -9,13 +9,13 @@ use types::{Datum, oid};
 
 /// A piece of JSON text and what it starts with.
 #[derive(Clone, Copy)]
-struct Piece<'a> {
-    text: &'a str,
-    kind: Token,
+pub(super) struct Piece<'a> {
+    pub(super) text: &'a str,
+    pub(super) kind: Token,
 }
 
 impl<'a> Piece<'a> {
-    fn whole(text: &'a str) -> Result<Piece<'a>> {
+    pub(super) fn whole(text: &'a str) -> Result<Piece<'a>> {
         let mut tokens = Tokens::new(text, false);
         let kind = tokens.next()?;
         let start = tokens.start;
@@ -23,7 +23,7 @@ impl<'a> Piece<'a> {
     }
 
     /// The value as text: strings unescaped, null as NULL.
-    fn datum(&self, text: bool) -> Result<Datum> {
+    pub(super) fn datum(&self, text: bool) -> Result<Datum> {
         if !text {
             return Ok(Datum::text(self.text));
         }
@@ -39,7 +39,7 @@ impl<'a> Piece<'a> {
     }
 
     /// The items of an array or the members of an object.
-    fn children(&self) -> Result<Vec<(String, Piece<'a>)>> {
+    pub(super) fn children(&self) -> Result<Vec<(String, Piece<'a>)>> {
         let object = self.kind == Token::ObjectStart;
         let mut out = Vec::new();
         let mut tokens = Tokens::new(self.text, true);

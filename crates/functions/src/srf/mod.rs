@@ -65,9 +65,48 @@ impl RowSource for Rows {
     }
 }
 
+/// Rows that are records: one value of a select list, or the columns of a row of FROM.
+pub(crate) struct Records {
+    records: std::vec::IntoIter<Record>,
+}
+
+impl Records {
+    /// These rows.
+    #[allow(clippy::new_ret_no_self)]
+    pub(crate) fn new(records: Vec<Record>) -> Box<dyn RowSource> {
+        Box::new(Records { records: records.into_iter() })
+    }
+}
+
+impl RowSource for Records {
+    fn next(&mut self, cx: &mut FnCtx, out: &mut [ColumnBuilder], most: usize) -> Result<usize> {
+        let mut n = 0;
+        for record in self.records.by_ref().take(most) {
+            n += 1;
+            let whole = out.len() == 1 && record.columns.len() > 1 && cx.call.columns.is_none();
+            if whole {
+                out[0].push(record.encode());
+                continue;
+            }
+            let values = match &cx.call.columns {
+                Some(columns) => fields(cx, columns, record)?,
+                None => record.columns.into_iter().map(|c| c.value).collect(),
+            };
+            for (builder, value) in out.iter_mut().zip(values) {
+                crate::check_held(cx, &value, builder.phys_type())?;
+                builder.push(value);
+            }
+        }
+        Ok(n)
+    }
+}
+
 /// The fields of a record, which must be as the query says.
 fn spread(cx: &FnCtx, columns: &[(String, Oid, i32)], record: &[u8]) -> Result<Vec<Datum>> {
-    let record = Record::decode(record)?;
+    fields(cx, columns, Record::decode(record)?)
+}
+
+fn fields(cx: &FnCtx, columns: &[(String, Oid, i32)], record: Record) -> Result<Vec<Datum>> {
     let differs = |detail: String| {
         err!(DATATYPE_MISMATCH, "function return row and query-specified return row do not match")
             .detail(detail)

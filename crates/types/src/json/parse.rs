@@ -194,7 +194,8 @@ impl<'a> Tokens<'a> {
                 .unwrap_or(b.len() - at);
             if plain > 0 {
                 if high.is_some() {
-                    return Err(self.unicode(at, LOW_MUST_FOLLOW));
+                    let first = self.text[at..].chars().next().map_or(1, char::len_utf8);
+                    return Err(self.unicode(at + first, LOW_MUST_FOLLOW));
                 }
                 if self.want_strings {
                     self.string.push_str(&self.text[at..at + plain]);
@@ -334,7 +335,8 @@ impl<'a> Tokens<'a> {
         let mut start = self.line_start;
         let mut prefix = "";
         if upto.saturating_sub(start) >= 50 {
-            start = upto - 50;
+            // Characters are left out from the front until fewer than 50 bytes are left.
+            start = upto - 49;
             while !self.text.is_char_boundary(start) {
                 start += 1;
             }
@@ -360,8 +362,7 @@ impl<'a> Tokens<'a> {
     fn enter(&mut self) -> Result<()> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(err!(STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
-                .hint("Increase the configuration parameter \"max_stack_depth\" (currently 2048kB), after ensuring the platform's stack depth limit is adequate."));
+            return Err(base::stack::too_deep());
         }
         Ok(())
     }

@@ -289,7 +289,7 @@ impl<'a> Lexer<'a> {
             let end = len + c.len_utf8();
             // What is longer as a name is one, that stands where none can.
             let name = rest.find(|c| is_special(c) || is_blank(c)).unwrap_or(rest.len());
-            if name > end || (radix != 10 && name == end && len > 2) {
+            if name > len + 1 || (radix != 10 && name == end && len > 2) {
                 return self.word().map(Token::Word);
             }
             return Err(near("trailing junk after numeric literal", &rest[..end]));

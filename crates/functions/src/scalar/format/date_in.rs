@@ -1,8 +1,6 @@
 //! `to_timestamp` and `to_date`.
 
-use super::template::{
-    Field, FieldNode, Node, check_calendars, check_length, parse, parse_standard,
-};
+use super::template::{Calendar, Field, FieldNode, Node, check_length, parse, parse_standard};
 use super::{DAYS, MONTHS, ROMAN_MONTHS};
 use crate::call::{FnCtx, FnDef};
 use base::{Error, Result, err};
@@ -430,7 +428,7 @@ fn same(r: &mut Reader, c: char, what: &str) -> Result<()> {
 fn read_to(text: &str, template: &str, standard: bool) -> Result<(Read, usize)> {
     check_length(template)?;
     let nodes = if standard { parse_standard(template)? } else { parse(template)? };
-    check_calendars(&nodes)?;
+    let mut calendar = Calendar::default();
     let mut r = Reader { text, at: 0, exact: false, extra: 0, read: Read::default() };
     for (i, node) in nodes.iter().enumerate() {
         if r.at >= text.len() {
@@ -462,6 +460,7 @@ fn read_to(text: &str, template: &str, standard: bool) -> Result<(Read, usize)> 
             Node::Char(_) if !r.exact && r.extra > 0 => r.extra -= 1,
             Node::Char(_) => r.skip_char(),
             Node::Field(f) => {
+                calendar.admit(f)?;
                 r.field(f, followed_by_other(&nodes, i))?;
                 if !r.exact && !standard {
                     r.extra = r.skip_spaces();

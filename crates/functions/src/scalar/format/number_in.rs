@@ -91,8 +91,8 @@ impl Reader<'_> {
         self.skip_char();
     }
 
-    /// A sign behind the digits: `S` has it right behind the last one, and without any sign in
-    /// the template it is where a digit was looked for.
+    /// A sign behind the digits: `S` has it right behind the last one; with another sign in the
+    /// template it may be where a digit was looked for.
     fn trailing_sign(&mut self, read: bool) {
         let t = self.template;
         let negative = |c: u8| match c {
@@ -107,7 +107,7 @@ impl Reader<'_> {
                 self.sign = Some(sign);
                 self.at += 1;
             }
-        } else if !read && !t.has_plus && !t.has_minus {
+        } else if !read && (t.has_plus || t.has_minus) {
             self.sign = self.peek().and_then(negative);
         }
     }
@@ -133,7 +133,13 @@ impl Reader<'_> {
     }
 }
 
-fn read(text: &str, t: &Template) -> String {
+/// A number's text, and how many digits after the point it has.
+struct Read {
+    text: String,
+    after: usize,
+}
+
+fn read(text: &str, t: &Template) -> Read {
     let mut r = Reader {
         text,
         template: t,
@@ -149,8 +155,12 @@ fn read(text: &str, t: &Template) -> String {
         }
         r.part(*part);
     }
-    let sign = if r.sign == Some(true) { "-" } else { " " };
-    format!("{sign}{}", r.digits.trim_end_matches('.'))
+    let sign = match r.sign {
+        Some(true) => "-",
+        Some(false) => "+",
+        None => " ",
+    };
+    Read { text: format!("{sign}{}", r.digits.trim_end_matches('.')), after: r.after }
 }
 
 /// The value of the Roman numeral that a text begins with.
@@ -196,7 +206,9 @@ fn to_number(text: &str, template: &str) -> Result<Datum> {
         bail!(FEATURE_NOT_SUPPORTED, "\"EEEE\" not supported for input");
     }
     let read = read(text, &t);
-    let number: Numeric = numeric::parse(&read)?;
+    // No more digits before the point than the template has.
+    let typmod = numeric::make_typmod((t.before + read.after) as i32, read.after as i32);
+    let number: Numeric = numeric::apply_typmod(numeric::parse(&read.text)?, typmod)?;
     let number = match t.shift as i32 {
         0 => number,
         // The power of ten that it is multiplied by has 16 digits that mean something.

@@ -3,7 +3,7 @@
 use super::number_template::{Part, Sign, Template, parse};
 use super::ordinal;
 use crate::call::FnDef;
-use base::Result;
+use base::{Result, bail};
 use types::numeric::{self, Kind, Numeric};
 
 /// A number as its digits.
@@ -37,7 +37,7 @@ impl Digits {
 }
 
 /// Puts digits into the places of a template.
-fn print(d: &Digits, t: &Template) -> String {
+fn print(d: &Digits, t: &Template) -> Result<String> {
     Printer::new(d, t).run()
 }
 
@@ -140,7 +140,7 @@ impl<'a> Printer<'a> {
         self.begun = true;
     }
 
-    fn run(mut self) -> String {
+    fn run(mut self) -> Result<String> {
         let (mut place, mut past_point) = (0, false);
         let total = self.t.before + self.t.after;
         for (i, part) in self.t.parts.iter().enumerate() {
@@ -153,7 +153,7 @@ impl<'a> Printer<'a> {
                         let at = place - self.t.before;
                         if at >= self.fraction.len() && !self.t.fill && !self.d.overflow {
                             // There are no more digits that mean anything.
-                            return self.out;
+                            return Ok(self.out);
                         }
                         if at < self.kept {
                             self.out.push(self.fraction.as_bytes()[at] as char);
@@ -171,27 +171,26 @@ impl<'a> Printer<'a> {
                         // The number ends with its digits, and what follows in the template
                         // is not reached.
                         if self.fraction.is_empty() && !self.d.overflow {
-                            return self.out;
+                            return Ok(self.out);
                         }
                         self.out.push('.');
-                        self.begun = true;
                     }
                     past_point = true;
                     if place == total {
                         self.close();
                     }
                 }
-                other => self.other(*other),
+                other => self.other(*other)?,
             }
         }
-        self.out
+        Ok(self.out)
     }
 
     fn point_follows(&self, i: usize) -> bool {
         self.t.after == 0 && self.t.parts[i + 1..].contains(&Part::Point)
     }
 
-    fn other(&mut self, part: Part) {
+    fn other(&mut self, part: Part) -> Result<()> {
         let fill = self.t.fill;
         match part {
             Part::Group => {
@@ -213,6 +212,10 @@ impl<'a> Printer<'a> {
                 true => {}
             },
             Part::PlusMinus => self.out.push(if self.d.negative { '-' } else { '+' }),
+            // Without any place the number is its point.
+            Part::Ordinal { .. } if self.t.before == 0 && !self.t.has_point => {
+                bail!(INVALID_TEXT_REPRESENTATION, "\".\" is not a number")
+            }
             Part::Ordinal { upper }
                 if !self.d.overflow && !self.d.negative && !self.t.has_point =>
             {
@@ -222,6 +225,7 @@ impl<'a> Printer<'a> {
             Part::Char(c) => self.out.push(c),
             _ => {}
         }
+        Ok(())
     }
 }
 
@@ -284,7 +288,7 @@ fn of_numeric(n: Numeric, template: &str) -> Result<String> {
     let mut text = Vec::new();
     n.round(t.after as i32).write(&mut text);
     let text = String::from_utf8(text).unwrap_or_default();
-    Ok(print(&Digits::of_text(&text, &t, t.after), &t))
+    print(&Digits::of_text(&text, &t, t.after), &t)
 }
 
 fn of_float(x: f64, digits: usize, template: &str) -> Result<String> {
@@ -317,7 +321,7 @@ fn of_float(x: f64, digits: usize, template: &str) -> Result<String> {
         false if x < 0.0 => format!("-{whole}"),
         false => whole,
     };
-    Ok(print(&Digits::of_text(&text, &t, after), &t))
+    print(&Digits::of_text(&text, &t, after), &t)
 }
 
 fn of_int(n: i64, template: &str) -> Result<String> {

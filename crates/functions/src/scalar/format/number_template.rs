@@ -59,6 +59,8 @@ pub(super) struct Template {
     pub has_plus: bool,
     pub has_minus: bool,
     pub has_point: bool,
+    /// `B`
+    blank: bool,
     /// Digits before the decimal point that stand before `S`.
     before_sign: usize,
     /// Number of the first `0`, counting digits from the left.
@@ -86,15 +88,13 @@ pub(super) fn parse(text: &str) -> Result<Template> {
     let mut rest = text;
     while !rest.is_empty() {
         rest = t.next(rest)?;
+        if t.roman.is_some() && t.more_than_roman() {
+            return Err(roman_alone());
+        }
     }
     // With no digit of the whole part behind it, `S` stands after the number.
     if t.sign == Sign::Before && t.before_sign == t.before {
         t.sign = Sign::After;
-    }
-    if t.roman.is_some()
-        && (t.before > 0 || t.after > 0 || t.has_point || t.sign != Sign::Simple || t.shift > 0)
-    {
-        return Err(roman_alone());
     }
     Ok(t)
 }
@@ -155,6 +155,18 @@ impl Template {
         }
         self.parts.push(Part::Digit { zero });
         Ok(())
+    }
+
+    /// Whether there is anything that must not stand beside `RN`, as plain digits and text may.
+    fn more_than_roman(&self) -> bool {
+        self.first_zero.is_some()
+            || self.has_point
+            || self.sign != Sign::Simple
+            || self.has_plus
+            || self.has_minus
+            || self.has_shift()
+            || self.scientific
+            || self.blank
     }
 
     fn has_shift(&self) -> bool {
@@ -263,7 +275,10 @@ const WORDS: &[(&str, Action)] = &[
     (".", |t, _| t.point()),
     ("0", |t, _| t.digit(true)),
     ("9", |t, _| t.digit(false)),
-    ("B", |_, _| Ok(())),
+    ("B", |t, _| {
+        t.blank = true;
+        Ok(())
+    }),
     ("C", |_, _| Ok(())),
     ("D", |t, _| t.point()),
     ("EEEE", |t, _| t.exponent()),

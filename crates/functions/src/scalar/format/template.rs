@@ -287,26 +287,28 @@ fn literal<'a>(text: &'a str, out: &mut Vec<Node>) -> &'a str {
     chars.as_str()
 }
 
-/// Fields of both calendars must not be mixed when reading.
-pub(super) fn check_calendars(nodes: &[Node]) -> Result<()> {
-    let (mut iso, mut gregorian) = (false, false);
-    for node in nodes {
-        let Node::Field(f) = node else { continue };
+/// The calendar that the fields of a template belong to, which must not be mixed when reading.
+#[derive(Default)]
+pub(super) struct Calendar {
+    iso: Option<bool>,
+}
+
+impl Calendar {
+    /// Fails on a field of the other calendar than those before it.
+    pub(super) fn admit(&mut self, f: &FieldNode) -> Result<()> {
         use Field::*;
-        match f.field {
-            IsoDayOfYear | IsoDayOfWeek | IsoWeek | IsoYear(_) => iso = true,
+        let iso = match f.field {
+            IsoDayOfYear | IsoDayOfWeek | IsoWeek | IsoYear(_) => true,
             Century | DayOfYear | DayOfMonth | DayOfWeek | Year(_) | YearComma | Month
-            | MonthName(_) | MonthAbbrev(_) | RomanMonth | WeekOfYear | WeekOfMonth => {
-                gregorian = true
-            }
-            _ => {}
+            | MonthName(_) | MonthAbbrev(_) | RomanMonth | WeekOfYear | WeekOfMonth => false,
+            _ => return Ok(()),
+        };
+        if *self.iso.get_or_insert(iso) == iso {
+            return Ok(());
         }
+        Err(base::err!(INVALID_DATETIME_FORMAT, "invalid combination of date conventions")
+            .hint("Do not mix Gregorian and ISO week date conventions in a formatting template."))
     }
-    if iso && gregorian {
-        return Err(base::err!(INVALID_DATETIME_FORMAT, "invalid combination of date conventions")
-            .hint("Do not mix Gregorian and ISO week date conventions in a formatting template."));
-    }
-    Ok(())
 }
 
 /// A template that is longer than any that makes sense.
