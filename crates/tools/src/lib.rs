@@ -11,6 +11,7 @@ pub mod pg_config;
 pub mod pg_controldata;
 pub mod pg_ctl;
 pub mod pg_isready;
+pub mod pg_resetwal;
 pub mod pg_test_fsync;
 pub mod pg_test_timing;
 pub mod scripts;

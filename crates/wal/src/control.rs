@@ -269,7 +269,10 @@ impl Control {
         if checksum(CrcAlgorithm::Crc32Iscsi, body) as u32 != u32::from_le_bytes(*crc) {
             return None;
         }
-        let mut rest = body;
+        Control::decode_body(body)
+    }
+
+    fn decode_body(mut rest: &[u8]) -> Option<(u64, Control)> {
         if u64::take(&mut rest)? != MAGIC {
             return None;
         }
@@ -316,6 +319,21 @@ impl ControlFile {
             return Err(e.severity(base::Severity::Fatal));
         }
         Ok(ControlFile { file, state: Mutex::new(state) })
+    }
+
+    /// What can be read of a file whose checksums are wrong: the copy that was to be the newest.
+    /// It may be wrong in any way.
+    pub fn salvage(disk: &Disk, path: &Path) -> Result<Option<Control>> {
+        let data = disk.read(path)?;
+        let copies = [data.get(..COPY), data.get(SECOND as usize..SECOND as usize + COPY)];
+        let read = |copy: &[u8]| Control::decode_body(copy);
+        let found = copies.into_iter().flatten().filter_map(read);
+        let newest = found.max_by_key(|(sequence, _)| *sequence).map(|(_, control)| control);
+        // What everything else is computed from has to make sense.
+        Ok(newest.filter(|c| {
+            let size = c.wal_segment_size;
+            size.is_power_of_two() && (1 << 20..=1 << 30).contains(&size)
+        }))
     }
 
     /// The contents.

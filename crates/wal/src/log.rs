@@ -183,8 +183,13 @@ const FIRST_OFFSET: u64 = 40;
 impl Wal {
     /// A new log in the folder `dir`, empty, ready to insert.
     pub fn create(disk: Disk, dir: &Path, config: WalConfig) -> Result<Arc<Wal>> {
+        Wal::create_at(disk, dir, config, 1)
+    }
+
+    /// The same, with the segment of this number as its first.
+    pub fn create_at(disk: Disk, dir: &Path, config: WalConfig, segment: u64) -> Result<Arc<Wal>> {
         disk.create_dir_all(dir)?;
-        let start = Lsn(config.segment_size + FIRST_OFFSET);
+        let start = Lsn(segment * config.segment_size + FIRST_OFFSET);
         let wal = Wal::open(disk, dir, config, start)?;
         wal.start_writing(start)?;
         Ok(wal)
