@@ -10,8 +10,13 @@ impl Analyzer<'_> {
     /// A reference to `$number`.
     pub fn param(&mut self, number: u32, at: Location) -> Result<Expr> {
         let missing = || err!(UNDEFINED_PARAMETER, "there is no parameter ${number}").at(at);
-        if number == 0 || number > u16::MAX as u32 {
+        if number == 0 {
             return Err(missing());
+        }
+        if number > u32::from(u16::MAX) && matches!(self.params, Params::Infer(_)) {
+            // No message could bring them all.
+            let e = err!(INDETERMINATE_DATATYPE, "could not determine data type of parameter $1");
+            return Err(e);
         }
         let i = number as usize - 1;
         let ty = match &mut self.params {

@@ -2,7 +2,7 @@
 
 use crate::rewrite_rule::{Fired, Product, Source, check_returning, choose_tag, fire, has_rules};
 use crate::{Env, Params};
-use base::{Error, Oid, Result, err};
+use base::{Error, Oid, Result, bail, err};
 use catalog::{RelKind, RelationDesc, oids};
 use ir::{CmdType, Expr, Overriding, Query, RteKind, TargetEntry};
 use std::sync::Arc;
@@ -192,9 +192,22 @@ pub fn clear_places(query: &mut Query) {
     }
 }
 
+/// Fails if views that are not the system's may not be used.
+pub(crate) fn check_restricted(env: &Env, view: &RelationDesc) -> Result<()> {
+    if env.catalog.context().restrict_views && view.oid >= Oid::FIRST_NORMAL {
+        bail!(
+            OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "access to non-system view \"{}\" is restricted",
+            view.name
+        );
+    }
+    Ok(())
+}
+
 /// A view in FROM becomes a subquery.
 fn expand_view(env: &Env, query: &mut Query, index: usize, relid: Oid, depth: u32) -> Result<()> {
     let view = env.catalog.relation(relid)?;
+    check_restricted(env, &view)?;
     let mut inner = view_query(env, &view)?;
     // The view's owner needs the rights on what it reads.
     for rte in &mut inner.rtable {

@@ -119,6 +119,7 @@ pub(crate) fn rewrite_target_view(
     query: &mut Query,
     view: &Arc<RelationDesc>,
 ) -> Result<()> {
+    crate::rewrite::check_restricted(env, view)?;
     let old = query.result_relation;
     let inner = view_query(env, view)?;
     let assigns = query.command != CmdType::Delete;

@@ -2,7 +2,7 @@
 
 use crate::coerce::base_type;
 use crate::state::{Analyzer, Kind, loc};
-use base::{Oid, Result, err};
+use base::{Oid, Result, bail, err};
 use catalog::oids;
 use ir::{CoercionForm, Expr, RteKind, TargetEntry};
 use parser::ast::{self, ExprKind};
@@ -14,7 +14,7 @@ impl Analyzer<'_> {
         for target in targets {
             if let Some(columns) = self.with_kind(kind, |a| a.expand_star(&target.expr))? {
                 for (name, expr) in columns {
-                    let resno = self.next_resno();
+                    let resno = self.next_resno()?;
                     list.push(TargetEntry::new(expr, resno, Some(name), false));
                 }
                 continue;
@@ -24,16 +24,21 @@ impl Analyzer<'_> {
                 Some(name) => name.clone(),
                 None => column_name(&target.expr),
             };
-            let resno = self.next_resno();
+            let resno = self.next_resno()?;
             list.push(TargetEntry::new(expr, resno, Some(name), false));
         }
         Ok(list)
     }
 
-    pub fn next_resno(&mut self) -> i16 {
+    /// The next entry's number; fails if there are as many as a row can have.
+    pub fn next_resno(&mut self) -> Result<i16> {
+        const MOST: i16 = 1664;
         let st = self.st();
+        if st.next_resno >= MOST {
+            bail!(TOO_MANY_COLUMNS, "target lists can have at most {MOST} entries");
+        }
         st.next_resno += 1;
-        st.next_resno
+        Ok(st.next_resno)
     }
 
     /// The columns that `*`, `t.*` or `(row).*` stands for; none if it is not such a thing.

@@ -69,6 +69,8 @@ pub struct PoolStats {
     pub backend_writes: AtomicU64,
     /// Pages that the background writer wrote.
     pub background_writes: AtomicU64,
+    /// Rounds that it ended because it had written as much as it may.
+    pub background_halts: AtomicU64,
     /// Pages that checkpoints wrote.
     pub checkpoint_writes: AtomicU64,
     /// Pages whose checksum was wrong.

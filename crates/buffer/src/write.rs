@@ -420,6 +420,9 @@ impl BufferPool {
             written += self.inner.write_batch(batch, &mut copies)?;
         }
         self.stats().background_writes.fetch_add(written as u64, Ordering::Relaxed);
+        if written >= most && most > 0 {
+            self.stats().background_halts.fetch_add(1, Ordering::Relaxed);
+        }
         counts::counted_as(Backend::BackgroundWriter, || {
             counts::add(Context::Normal, Op::Write, written as u64);
         });

@@ -25,6 +25,8 @@ pub struct ViewContext {
     pub creation_namespace: Option<Oid>,
     /// `row_security`: policies filter; without it a query that they would filter is refused.
     pub row_security: bool,
+    /// `restrict_nonsystem_relation_kind`: views that are not the system's cannot be read.
+    pub restrict_views: bool,
 }
 
 impl Default for ViewContext {
@@ -37,6 +39,7 @@ impl Default for ViewContext {
             temp_namespace: None,
             creation_namespace: Some(oids::PUBLIC),
             row_security: true,
+            restrict_views: false,
         }
     }
 }

@@ -21,6 +21,8 @@ pub enum SessionState {
     IdleInTransaction,
     /// The same, with a failed transaction.
     IdleInFailedTransaction,
+    /// Not shown: `track_activities` is off.
+    Disabled,
 }
 
 impl SessionState {
@@ -31,6 +33,7 @@ impl SessionState {
             SessionState::Active => "active",
             SessionState::IdleInTransaction => "idle in transaction",
             SessionState::IdleInFailedTransaction => "idle in transaction (aborted)",
+            SessionState::Disabled => "disabled",
         }
     }
 }

@@ -17,7 +17,7 @@ pub fn run(outer: &StatementEnv<'_>, sql: &str, most: Option<usize>) -> Result<Q
 fn run_inside(outer: &StatementEnv<'_>, sql: &str, most: Option<usize>) -> Result<QueryRows> {
     let env = &outer.nested()?;
     let core = env.core;
-    let stmts = parser::parse(sql)?;
+    let stmts = core.parse(sql)?;
     let [stmt] = stmts.as_slice() else {
         bail!(FEATURE_NOT_SUPPORTED, "one query is wanted, not {}", stmts.len());
     };

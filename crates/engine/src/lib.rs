@@ -38,7 +38,9 @@ pub use ::functions::Regex;
 pub use activity::SslInfo;
 pub use auth_files::{AuthFiles, HbaRule, IdentMapping};
 pub use database::{CheckpointKind, CreateOptions, Database, DatabaseState, PendingFiles};
-pub use session::{Session, SessionCore, SessionOptions, StatementEnv, TransactionStatus};
+pub use session::{
+    Session, SessionCore, SessionEnd, SessionOptions, StatementEnv, TransactionStatus,
+};
 pub use session::{rank, rank_named};
 pub use txn::Interrupts;
 pub use wal::FlushListener;

@@ -390,7 +390,7 @@ fn analysed(env: &StatementEnv<'_>, p: &ProcDesc, call: &CallInfo) -> Result<Vec
                 *t = *given;
             }
             let mut queries = Vec::new();
-            for stmt in parser::parse(&p.source)? {
+            for stmt in env.core.parse(&p.source)? {
                 if !is_query(&stmt.stmt) {
                     let name = crate::session::statement_name(&stmt.stmt);
                     return Err(Error::unsupported(format!("{name} in a function in SQL")));

@@ -73,6 +73,20 @@ pub fn name_of_user(uid: u32) -> Option<String> {
     })
 }
 
+/// The number of a group by its name.
+pub fn group_named(name: &str) -> Option<u32> {
+    let all = std::fs::read_to_string("/etc/group").ok()?;
+    all.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        (fields.next()? == name).then(|| fields.nth(1)?.parse().ok())?
+    })
+}
+
+/// Gives a file to a group.
+pub fn set_group(path: &Path, group: u32) -> io::Result<()> {
+    std::os::unix::fs::chown(path, None, Some(group))
+}
+
 /// Sends a signal; 0 only asks whether the process is there.
 pub fn kill(pid: i32, signal: i32) -> io::Result<()> {
     // SAFETY: takes no pointers.

@@ -19,22 +19,40 @@ pub fn parse(sql: &str) -> Result<Vec<ast::RawStmt>> {
     grammar::Parser::new(sql, ParseOptions::default())?.statements()
 }
 
-/// What changes the meaning of the text.
-#[derive(Clone, Copy, Debug)]
+/// What changes the meaning of the text: settings of these names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ParseOptions {
     /// Backslashes in plain strings are ordinary characters.
     pub standard_conforming_strings: bool,
+    /// Where they are not, their use is warned of.
+    pub escape_string_warning: bool,
+    /// `backslash_quote`: `\'` may stand for a quote.
+    pub backslash_quote: bool,
+    /// `a = NULL` means `a IS NULL`.
+    pub transform_null_equals: bool,
 }
 
 impl Default for ParseOptions {
     fn default() -> Self {
-        ParseOptions { standard_conforming_strings: true }
+        ParseOptions {
+            standard_conforming_strings: true,
+            escape_string_warning: true,
+            backslash_quote: true,
+            transform_null_equals: false,
+        }
     }
 }
 
-/// [`parse`] under other settings.
-pub fn parse_with(sql: &str, options: ParseOptions) -> Result<Vec<ast::RawStmt>> {
-    grammar::Parser::new(sql, options)?.statements()
+/// [`parse`] under other settings. What the client is to be told of the text is put into
+/// `notices`, even if the text turns out to be wrong.
+pub fn parse_with(
+    sql: &str,
+    options: ParseOptions,
+    notices: &mut Vec<base::Error>,
+) -> Result<Vec<ast::RawStmt>> {
+    let mut parser = grammar::Parser::new(sql, options)?;
+    notices.append(&mut parser.notices);
+    parser.statements()
 }
 
 /// Parses the whole text as one expression.

@@ -20,6 +20,37 @@ enum Listener {
     Unix(UnixListener),
 }
 
+/// Who may use the unix sockets.
+pub struct SocketAccess {
+    /// `unix_socket_permissions`
+    pub mode: u32,
+    /// `unix_socket_group`: a name or a number; empty is the server's own.
+    pub group: String,
+}
+
+impl SocketAccess {
+    fn apply(&self, path: &Path) -> Result<()> {
+        let fatal = |text: String| Err(err!(SYSTEM_ERROR, "{text}").severity(Severity::Fatal));
+        let shown = path.display();
+        if !self.group.is_empty() {
+            let number = self.group.parse().ok();
+            let Some(group) = number.or_else(|| os::process::group_named(&self.group)) else {
+                return fatal(format!("group \"{}\" does not exist", self.group));
+            };
+            if let Err(e) = os::process::set_group(path, group) {
+                return fatal(format!("could not set group of file \"{shown}\": {}", reason(&e)));
+            }
+        }
+        match os::process::set_mode(path, self.mode) {
+            Ok(()) => Ok(()),
+            Err(e) => {
+                let why = reason(&e);
+                fatal(format!("could not set permissions of file \"{shown}\": {why}"))
+            }
+        }
+    }
+}
+
 /// All sockets that are listened to. Dropping it removes the unix ones.
 #[derive(Default)]
 pub struct Listeners {
@@ -63,7 +94,13 @@ impl Listeners {
     }
 
     /// Opens a unix socket in a folder.
-    pub fn open_unix(&mut self, disk: &Disk, facts: &Facts<'_>, log: &Log) -> Result<()> {
+    pub fn open_unix(
+        &mut self,
+        disk: &Disk,
+        facts: &Facts<'_>,
+        access: &SocketAccess,
+        log: &Log,
+    ) -> Result<()> {
         let path = Path::new(facts.socket_dir).join(format!(".s.PGSQL.{}", facts.port));
         self.locks.push(LockFile::for_socket(disk, &path, facts)?);
         self.disk = Some(disk.clone());
@@ -73,11 +110,11 @@ impl Listeners {
             err!(SYSTEM_ERROR, "could not bind Unix address \"{}\": {}", path.display(), reason(&e))
                 .severity(Severity::Fatal)
         })?;
-        let _ = os::process::set_mode(&path, 0o777);
+        self.files.push(path.clone());
+        access.apply(&path)?;
         let _ = listener.set_nonblocking(true);
         log.server(&format!("listening on Unix socket \"{}\"", path.display()));
         self.all.push(Listener::Unix(listener));
-        self.files.push(path);
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use crate::config::{self, CommandLine};
 use crate::conn::Conn;
 use crate::hba::Hba;
 use crate::hba::ident::Ident;
-use crate::listen::{Acceptor, Listeners};
+use crate::listen::{Acceptor, Listeners, SocketAccess};
 use crate::log::{Log, LogConfig};
 use crate::pidfile::{Facts, LockFile};
 use crate::reactor::{Crew, Flushes, Reactor};
@@ -194,6 +194,7 @@ fn run(args: &[String], open: &Open, log: &Arc<Log>) -> Result<i32> {
         return Ok(0);
     }
     log.configure(LogConfig::of(&defaults));
+    engine::settings::check_preloaded(&defaults.show("shared_preload_libraries"), false)?;
     if os::process::is_root() {
         let text = "running as root: any client that gets superuser rights owns this machine";
         log.warning(text);
@@ -225,7 +226,11 @@ fn run(args: &[String], open: &Open, log: &Arc<Log>) -> Result<i32> {
     log.server(&format!("starting {}", version(&defaults)));
     let mut listeners = Listeners::default();
     listeners.open_tcp(&addresses, port, log)?;
-    open_unix_sockets(&mut listeners, &disk, &socket_dirs, &facts, log)?;
+    let access = SocketAccess {
+        mode: number(&defaults, "unix_socket_permissions") as u32,
+        group: defaults.show("unix_socket_group"),
+    };
+    open_unix_sockets(&mut listeners, &disk, &socket_dirs, (&facts, &access), log)?;
     let hba = Hba::read(&hba_path(&data, &defaults))?;
     let tls = Tls::load(&data, &defaults)?;
     let settings = defaults.clone();
@@ -257,11 +262,11 @@ fn open_unix_sockets<'a>(
     listeners: &mut Listeners,
     disk: &Disk,
     dirs: &[&'a str],
-    facts: &dyn Fn(&'a str) -> Facts<'a>,
+    (facts, access): (&dyn Fn(&'a str) -> Facts<'a>, &SocketAccess),
     log: &Log,
 ) -> Result<()> {
     for dir in dirs {
-        if let Err(e) = listeners.open_unix(disk, &facts(dir), log) {
+        if let Err(e) = listeners.open_unix(disk, &facts(dir), access, log) {
             if e.code() == base::SqlState::LOCK_FILE_EXISTS {
                 return Err(e);
             }

@@ -2,7 +2,7 @@
 
 use crate::backend::{Backend, BackendSession, BindRequest, Described, Request};
 use crate::hba::Hba;
-use crate::listen::Listeners;
+use crate::listen::{Listeners, SocketAccess};
 use crate::log::Log;
 use crate::pidfile::Facts;
 use crate::postmaster::Serving;
@@ -225,7 +225,8 @@ impl Server {
         };
         let log = Arc::new(Log::default());
         let mut listeners = Listeners::default();
-        listeners.open_unix(&disk, &facts, &log).unwrap();
+        let access = SocketAccess { mode: 0o777, group: String::new() };
+        listeners.open_unix(&disk, &facts, &access, &log).unwrap();
         let fake = Arc::new(Fake { secret, ..Fake::default() });
         let hba = Hba::read(&dir.join("hba")).unwrap();
         let shared = Shared::new(Arc::new(Shareable(fake.clone())), log, hba);

@@ -36,6 +36,6 @@ pub use record::{INFO_ABORT, INFO_COMMIT, XactRecord};
 pub use redo::{OnCommit, TxnRedo};
 pub use row_lock::{RowConflict, RowKey, RowLocks, RowStrength};
 pub use snapshot::{Horizon, Snapshot};
-pub use ssi::{PredicateTarget, Serial, Ssi};
+pub use ssi::{PredicateHolder, PredicateTarget, Serial, Ssi};
 pub use transaction::{CommitData, Isolation, SubId, Txn};
 pub use two_phase::{INFO_PREPARE, PreparedTxn, Preparing};

@@ -6,7 +6,7 @@ use crate::manager::TxnManager;
 use crate::record::XactRecord;
 use crate::row_lock::{RowConflict, RowKey, RowStrength};
 use crate::snapshot::Snapshot;
-use crate::ssi::Serial;
+use crate::ssi::{PredicateHolder, Serial};
 use base::{CommandId, Error, Lsn, RelFile, Result, SqlState, Xid, bail};
 use os::sync::Mutex;
 use os::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -311,13 +311,17 @@ impl Txn {
     /// The first snapshot of a serializable transaction: from now on what it reads is noted.
     fn serializable_snapshot(&self) -> Snapshot {
         let read_only = self.read_only.load(Ordering::Relaxed);
-        let pid = self.backend.id().0 as i32;
-        let (serial, mut fresh) = self.mgr().ssi().begin(read_only, pid, || self.latest_snapshot());
+        let take = || self.latest_snapshot();
+        let (serial, mut fresh) = self.mgr().ssi().begin(read_only, self.predicate_holder(), take);
         if let Some(serial) = serial {
             fresh.serial = Some(serial.clone());
             self.track(serial);
         }
         fresh
+    }
+
+    fn predicate_holder(&self) -> PredicateHolder {
+        PredicateHolder { pid: self.backend.pid(), virtual_xid: self.backend.virtual_xid() }
     }
 
     fn track(&self, serial: Arc<Serial>) {
@@ -337,8 +341,8 @@ impl Txn {
             return Ok(());
         }
         loop {
-            let pid = self.backend.id().0 as i32;
-            let (serial, fresh) = self.mgr().ssi().begin(true, pid, || self.latest_snapshot());
+            let take = || self.latest_snapshot();
+            let (serial, fresh) = self.mgr().ssi().begin(true, self.predicate_holder(), take);
             let mut safe = serial.is_none();
             if let Some(serial) = serial {
                 let wait = std::time::Duration::from_millis(20);

@@ -114,6 +114,11 @@ impl SettingDef {
         }
         if self.kind == SettingType::Integer {
             number = number.round_ties_even();
+            if number.abs() > f64::from(i32::MAX) {
+                return Err(self.invalid(text).hint("Value exceeds integer range."));
+            }
+        } else if number.is_infinite() {
+            return Err(self.invalid(text));
         }
         if number.is_nan() || number < self.min || number > self.max {
             let u = match self.unit {
@@ -168,6 +173,8 @@ impl SettingDef {
                 }
                 _ => self.unit.show(*n as f64),
             },
+            // What a generator began with tells what it will give.
+            SettingValue::Real(_) if self.name == "seed" => "unavailable".to_string(),
             SettingValue::Real(n) => self.unit.show(*n),
             SettingValue::Text(t) => t.to_string(),
         }

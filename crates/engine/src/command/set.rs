@@ -2,11 +2,14 @@
 
 use crate::Session;
 use crate::ddl::name::quote;
+use crate::session::SessionCore;
 use crate::settings::Actor;
 use crate::sink::{ResultColumn, Sink};
 use base::settings::{self, SettingValue};
 use base::{Error, Oid, Result, bail, err};
-use parser::ast::{Expr, ExprKind, IsolationLevel, Literal, SetKind, SetStmt, TransactionMode};
+use parser::ast::{
+    Expr, ExprKind, IsolationLevel, Literal, SetKind, SetStmt, TransactionMode, TypeName,
+};
 use std::sync::Arc;
 use types::Datum;
 
@@ -17,12 +20,33 @@ fn argument(e: &Expr) -> Result<String> {
         ExprKind::Literal(Literal::Float(s) | Literal::String(s)) => s.clone(),
         ExprKind::Literal(Literal::Boolean(b)) => if *b { "on" } else { "off" }.to_string(),
         ExprKind::Column { parts, star: false } => parts.join("."),
+        ExprKind::Cast { expr, type_name }
+            if type_name.names.last().is_some_and(|n| n == "interval") =>
+        {
+            zone_interval(&argument(expr)?, type_name)?
+        }
         ExprKind::Cast { expr, .. } => argument(expr)?,
         ExprKind::Op { op, left: None, right } if op.name == "-" => {
             format!("-{}", argument(right)?)
         }
         _ => return Err(Error::unsupported("an expression as a setting's value")),
     })
+}
+
+/// `INTERVAL '..' HOUR TO MINUTE` as the setting `TimeZone` takes it.
+fn zone_interval(text: &str, type_name: &TypeName) -> Result<String> {
+    const FULL_PRECISION: i64 = 0xffff;
+    let typmod = match type_name.typmods.first().map(|e| &e.kind) {
+        Some(ExprKind::Literal(Literal::Integer(fields))) => {
+            i64::from(*fields) << 16 | FULL_PRECISION
+        }
+        _ => -1,
+    };
+    let style = types::io::IntervalStyle::Postgres;
+    let value = types::datetime::decode_interval(text, typmod as i32, style)?;
+    let mut shown = Vec::new();
+    types::datetime::write_interval(&value, style, &mut shown);
+    Ok(format!("INTERVAL '{}'", String::from_utf8_lossy(&shown)))
 }
 
 /// Settings whose values are lists of names, each quoted if need be.
@@ -78,8 +102,8 @@ impl Session {
             }
             SetKind::Default(name) | SetKind::Reset(name) => {
                 match name.as_str() {
-                    "role" => self.set_role("none", stmt.local)?,
-                    "session_authorization" => self.reset_authorization(stmt.local)?,
+                    "role" => self.core.set_role("none", stmt.local)?,
+                    "session_authorization" => self.core.reset_authorization(stmt.local)?,
                     _ => {
                         let actor = self.actor();
                         self.core.settings.lock().reset(name, stmt.local, actor)?;
@@ -100,7 +124,14 @@ impl Session {
                 self.set_characteristics(modes)?;
                 Ok("SET")
             }
-            SetKind::FromCurrent(_) => Err(Error::unsupported("SET FROM CURRENT")),
+            SetKind::FromCurrent(name) => {
+                let shown = self.core.settings.lock().show(name);
+                let value = shown.ok_or_else(|| {
+                    err!(UNDEFINED_OBJECT, "unrecognized configuration parameter \"{name}\"")
+                })?;
+                self.change_setting(name, &value, stmt.local)?;
+                Ok("SET")
+            }
             SetKind::Snapshot(name) => {
                 self.warn_outside_block("SET TRANSACTION");
                 self.set_snapshot(name)?;
@@ -137,15 +168,6 @@ impl Session {
     /// Changes one setting, with what hangs on it.
     pub(crate) fn change_setting(&mut self, name: &str, value: &str, local: bool) -> Result<()> {
         match name.to_ascii_lowercase().as_str() {
-            "role" => return self.set_role(value, local),
-            "session_authorization" => return self.set_authorization(value, local),
-            "timezone" | "log_timezone" if types::datetime::TimeZone::by_name(value).is_none() => {
-                bail!(
-                    INVALID_PARAMETER_VALUE,
-                    "invalid value for parameter \"{}\": \"{value}\"",
-                    settings::find(name).map_or(name, |d| d.name)
-                );
-            }
             "transaction_read_only" => {
                 let off = settings::require(name)?.parse(value)?;
                 self.check_read_only(off.as_bool())?;
@@ -162,37 +184,52 @@ impl Session {
             }
             _ => {}
         }
-        let actor = self.actor();
-        self.core.settings.lock().set(name, value, local, actor)
+        self.core.change_setting(name, value, local)
+    }
+}
+
+impl SessionCore {
+    /// Changes a setting that has nothing to do with the transaction's modes, with what hangs on
+    /// it.
+    pub(crate) fn change_setting(&self, name: &str, value: &str, local: bool) -> Result<()> {
+        match name.to_ascii_lowercase().as_str() {
+            "role" => return self.set_role(value, local),
+            "session_authorization" => return self.set_authorization(value, local),
+            _ => {}
+        }
+        let named = self.check_named(name, value)?;
+        let value = named.as_deref().unwrap_or(value);
+        let actor = Actor { superuser: self.is_superuser(), at_start: false };
+        self.settings.lock().set(name, value, local, actor)
     }
 
-    fn set_role(&mut self, name: &str, local: bool) -> Result<()> {
-        let mut users = self.core.users();
+    fn set_role(&self, name: &str, local: bool) -> Result<()> {
+        let mut users = self.users();
         if name.eq_ignore_ascii_case("none") {
             users.current = users.session;
         } else {
-            let role = named_role(&self.core.view()?, name)?;
-            let view = self.core.view()?;
+            let role = named_role(&self.view()?, name)?;
+            let view = self.view()?;
             if !catalog::privilege::can_set_role(&view, users.session, role.oid)? {
                 bail!(INSUFFICIENT_PRIVILEGE, "permission denied to set role \"{name}\"");
             }
             users.current = role.oid;
         }
-        self.core.note_users();
-        self.core.set_users(users);
-        let superuser = self.core.is_superuser();
-        let mut s = self.core.settings.lock();
+        self.note_users();
+        self.set_users(users);
+        let superuser = self.is_superuser();
+        let mut s = self.settings.lock();
         s.set_internal("role", SettingValue::Text(Arc::from(name)), local);
         s.set_internal("is_superuser", SettingValue::Bool(superuser), local);
         drop(s);
-        self.core.note_users();
+        self.note_users();
         Ok(())
     }
 
-    fn set_authorization(&mut self, name: &str, local: bool) -> Result<()> {
-        let view = self.core.view()?;
+    fn set_authorization(&self, name: &str, local: bool) -> Result<()> {
+        let view = self.view()?;
         let role = named_role(&view, name)?;
-        let mut users = self.core.users();
+        let mut users = self.users();
         let real = view.role(users.authenticated)?;
         if role.oid != real.oid && !real.superuser {
             bail!(
@@ -202,9 +239,9 @@ impl Session {
         }
         users.session = role.oid;
         users.current = role.oid;
-        self.core.note_users();
-        self.core.set_users(users);
-        let mut s = self.core.settings.lock();
+        self.note_users();
+        self.set_users(users);
+        let mut s = self.settings.lock();
         let text = SettingValue::Text(Arc::from(name));
         s.set_internal("session_authorization", text, local);
         s.set_internal("is_superuser", SettingValue::Bool(role.superuser), local);
@@ -212,15 +249,17 @@ impl Session {
             s.set_internal("role", SettingValue::Text(Arc::from("none")), local);
         }
         drop(s);
-        self.core.note_users();
+        self.note_users();
         Ok(())
     }
 
-    fn reset_authorization(&mut self, local: bool) -> Result<()> {
-        let name = self.core.view()?.role(self.core.users().authenticated)?.name.clone();
+    fn reset_authorization(&self, local: bool) -> Result<()> {
+        let name = self.view()?.role(self.users().authenticated)?.name.clone();
         self.set_authorization(&name, local)
     }
+}
 
+impl Session {
     /// SHOW.
     pub(crate) fn show_stmt(&mut self, name: &str, sink: &mut dyn Sink) -> Result<()> {
         let columns = show_columns(name);

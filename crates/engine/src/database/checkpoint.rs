@@ -220,6 +220,18 @@ impl Database {
         }
     }
 
+    /// Says so if the log grows fast enough for checkpoints to follow each other closely.
+    fn warn_of_frequency(&self, seconds: u64) {
+        let least = self.defaults().get("checkpoint_warning").map_or(30, |v| v.as_i64());
+        if seconds >= least as u64 {
+            return;
+        }
+        let unit = if seconds == 1 { "second" } else { "seconds" };
+        let text = format!("checkpoints are occurring too frequently ({seconds} {unit} apart)");
+        let hint = "Consider increasing the configuration parameter \"max_wal_size\".";
+        self.log_as("checkpointer", &message(text).hint(hint));
+    }
+
     /// Waits until `time` has passed, there is work, or the server stops; true if it stops.
     fn wait(&self, time: Duration) -> bool {
         let mut state = self.checkpoints.state.lock();
@@ -262,12 +274,16 @@ fn checkpointer(database: &Weak<Database>) {
         if !by_time && !by_volume {
             continue;
         }
-        last = now;
+        let before = std::mem::replace(&mut last, now);
         // A server that did nothing needs no checkpoint.
         if database.storage.wal.inserted() == last_redo {
+            database.stats.checkpointer.count_skipped();
             continue;
         }
         let kind = if by_volume { CheckpointKind::Volume } else { CheckpointKind::Timed };
+        if by_volume {
+            database.warn_of_frequency(now.saturating_sub(before) / 1_000_000_000);
+        }
         if let Err(e) = database.checkpoint(kind) {
             database.log_as("checkpointer", &e.context("checkpoint"));
         }

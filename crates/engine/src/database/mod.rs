@@ -173,6 +173,7 @@ impl Database {
         database.recover(clean)?;
         database.empty_temp_folder()?;
         database.watch_locks();
+        database.set_predicate_limits(&database.defaults());
         database.stats.read(&database.disk, dir, clean)?;
         database.start_background()?;
         Ok(database)
@@ -237,9 +238,22 @@ impl Database {
     /// Takes the settings of a configuration that was read again.
     pub fn set_defaults(&self, mut defaults: Defaults) -> Vec<String> {
         let told = defaults.continue_from(&self.defaults());
+        self.set_predicate_limits(&defaults);
         *self.defaults.write() = Arc::new(defaults);
         self.configuration.fetch_add(1, Ordering::Relaxed);
         told
+    }
+
+    /// How much serializable transactions note before they note it more coarsely.
+    fn set_predicate_limits(&self, defaults: &Defaults) {
+        let number = |name: &str| defaults.get(name).map_or(0, |v| v.as_i64());
+        // Less than nothing divides what a transaction may have.
+        let relation = match number("max_pred_locks_per_relation") {
+            n @ ..0 => number("max_pred_locks_per_transaction") / -n - 1,
+            n => n,
+        };
+        let page = number("max_pred_locks_per_page");
+        self.storage.txn.ssi().set_limits(page.max(0) as u32, relation.max(0) as u32);
     }
 
     /// How often the configuration was read again.

@@ -596,7 +596,7 @@ impl Ddl<'_> {
     /// Analyses a body in a string, to find mistakes early.
     fn check_body(&self, new: &NewProc<'_>, d: &Declared) -> Result<()> {
         if d.args.iter().any(|a| is_polymorphic(*a)) {
-            return parser::parse(new.source).map(|_| ());
+            return self.env.core.parse(new.source).map(|_| ());
         }
         let in_function = |e: Error| match e.place() {
             Some(at) => match self.place_in_body(new.source, at) {
@@ -605,7 +605,7 @@ impl Ddl<'_> {
             },
             None => e.context(format!("SQL function \"{}\"", new.name)),
         };
-        let stmts = parser::parse(new.source).map_err(in_function)?;
+        let stmts = self.env.core.parse(new.source).map_err(in_function)?;
         let env = crate::analysis::env(self.env);
         let params = function_params(new.name, &d.all, &d.modes, &d.names);
         let mut queries = Vec::new();

@@ -482,6 +482,12 @@ impl Session {
                     s.set_internal("transaction_read_only", value, true);
                 }
                 TransactionMode::Deferrable(yes) => {
+                    if txn.has_kept_snapshot() || self.block.queried {
+                        bail!(
+                            ACTIVE_SQL_TRANSACTION,
+                            "SET TRANSACTION [NOT] DEFERRABLE must be called before any query"
+                        );
+                    }
                     let mut s = self.core.settings.lock();
                     s.set_internal("transaction_deferrable", SettingValue::Bool(*yes), true);
                 }

@@ -197,6 +197,17 @@ impl SessionCore {
         self.settings.lock().resolved().clone()
     }
 
+    /// Parses statements under the session's settings; what is to be told of the text goes to the
+    /// client.
+    pub(crate) fn parse(&self, text: &str) -> Result<Vec<parser::ast::RawStmt>> {
+        let mut notices = Vec::new();
+        let parsed = parser::parse_with(text, self.resolved().parse, &mut notices);
+        for notice in notices {
+            self.notice(super::locate(notice, text));
+        }
+        parsed
+    }
+
     /// The open transaction, if there is one.
     pub fn txn_if_any(&self) -> Option<Arc<Txn>> {
         self.txn.lock().clone()
@@ -300,10 +311,10 @@ impl SessionCore {
     /// The catalog as a statement sees it now.
     pub fn view(&self) -> Result<CatalogView> {
         use catalog::Source as _;
-        let (path, row_security) = {
+        let (path, row_security, restrict_views) = {
             let mut settings = self.settings.lock();
             let resolved = settings.resolved();
-            (resolved.search_path.clone(), resolved.row_security)
+            (resolved.search_path.clone(), resolved.row_security, resolved.restrict_views)
         };
         let (users, temp) = (self.users(), self.temp_namespace());
         let generation = self.source.generation();
@@ -313,11 +324,13 @@ impl SessionCore {
             && c.users == users
             && c.temp == temp
             && c.view.context().row_security == row_security
+            && c.view.context().restrict_views == restrict_views
         {
             return Ok(c.view.clone());
         }
         let mut context = self.resolve_path(&path, users, temp)?;
         context.row_security = row_security;
+        context.restrict_views = restrict_views;
         let view = CatalogView::new(self.source.clone(), context);
         *self.context.lock() = Some(Context { path, generation, users, temp, view: view.clone() });
         Ok(view)
@@ -370,6 +383,7 @@ impl SessionCore {
             temp_namespace: temp,
             creation_namespace,
             row_security: true,
+            restrict_views: false,
         })
     }
 }

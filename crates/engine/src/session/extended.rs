@@ -31,11 +31,11 @@ impl Session {
             self.fail_statement();
             match text {
                 Some(text) => {
-                    let e = self.locate(e, &text);
+                    let e = super::locate(e, &text);
                     self.blamed = Some(text);
-                    e
+                    self.final_severity(e)
                 }
-                None => e,
+                None => self.final_severity(e),
             }
         })
     }
@@ -69,7 +69,7 @@ impl Session {
         if !name.is_empty() && self.core.prepared.lock().contains_key(name) {
             bail!(DUPLICATE_PSTATEMENT, "prepared statement \"{name}\" already exists");
         }
-        let mut statements = parser::parse(&text)?;
+        let mut statements = self.core.parse(&text)?;
         if statements.len() > 1 {
             bail!(SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement");
         }
@@ -269,8 +269,8 @@ impl Session {
         let again = self.come_back();
         if !again {
             self.statement_micros = os::clock::now_micros();
-            self.show_state(Some(text.as_deref().unwrap_or("")), self.statement_micros);
             self.start_statement_clock();
+            self.show_state(Some(text.as_deref().unwrap_or("")), self.statement_micros);
         }
         let result = match self.logs {
             false => self.extended(text, |s| s.execute_portal(name, max_rows, sink)),

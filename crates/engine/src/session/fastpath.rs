@@ -77,8 +77,8 @@ impl Session {
     /// Runs a function call message: the value's bytes, None for NULL.
     pub fn function_call(&mut self, body: &[u8], sink: &mut dyn Sink) -> Result<Option<Vec<u8>>> {
         self.statement_micros = os::clock::now_micros();
-        self.show_state(Some("<FASTPATH> function call"), self.statement_micros);
         self.start_statement_clock();
+        self.show_state(Some("<FASTPATH> function call"), self.statement_micros);
         let result = self.run_function(body, sink);
         self.interrupts().end_statement();
         if result.is_err() {

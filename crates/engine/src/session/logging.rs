@@ -224,8 +224,9 @@ impl Session {
         if settings.level == StatementLevel::None {
             return false;
         }
-        // What is not understood is logged as an error.
-        let Ok(statements) = parser::parse(text) else { return false };
+        // What is not understood is logged as an error; what there is to tell is told later.
+        let parsed = parser::parse_with(text, self.core.resolved().parse, &mut Vec::new());
+        let Ok(statements) = parsed else { return false };
         if !statements.iter().any(|s| self.wants_statement(settings.level, Some(&s.stmt))) {
             return false;
         }

@@ -29,6 +29,7 @@ mod rewrite_table;
 mod simple;
 mod snapshots;
 pub(crate) mod text_search;
+mod times;
 mod two_phase;
 mod utility;
 mod worker;
@@ -42,6 +43,7 @@ use portals::Portals;
 pub use prepared::{Portal, Prepared};
 pub(crate) use simple::{is_query, statement_name};
 pub use snapshots::Exports;
+pub use times::SessionEnd;
 pub(crate) use worker::WorkerCount;
 
 use crate::activity::{Place, SessionInfo, SessionState};
@@ -97,6 +99,10 @@ pub struct Session {
     pub(crate) skipping: bool,
     /// Statements may have to be logged, as the last one's settings had it.
     pub(crate) logs: bool,
+    /// Others may see its statements, by the same.
+    pub(crate) shows_activity: bool,
+    times: Cell<times::Times>,
+    end: SessionEnd,
     /// The statement of the portal whose message failed.
     pub(crate) blamed: Option<Arc<str>>,
     /// The statement may leave its thread to wait for a row; it is then run again.
@@ -140,6 +146,9 @@ impl Session {
             statement_micros: os::clock::now_micros(),
             skipping: false,
             logs: false,
+            shows_activity: true,
+            times: Cell::new(times::Times::new(os::clock::now_micros())),
+            end: SessionEnd::default(),
             blamed: None,
             may_park: false,
             parked: false,
@@ -187,6 +196,10 @@ impl Session {
             settings.set(name, value, false, actor)?;
         }
         settings.forget_reports();
+        if options.background.is_none() {
+            crate::settings::check_preloaded(settings.str("session_preload_libraries"), false)?;
+            crate::settings::check_preloaded(settings.str("local_preload_libraries"), true)?;
+        }
         Ok(())
     }
 
@@ -289,12 +302,16 @@ impl Session {
 
     /// What others see of the session from now on, in microseconds since 1970.
     pub(crate) fn show_state(&self, query: Option<&str>, now: i64) {
+        if !self.shows_activity {
+            return self.hide_state();
+        }
         let state = match (query.is_some(), self.status()) {
             (true, _) => SessionState::Active,
             (false, TransactionStatus::Idle) => SessionState::Idle,
             (false, TransactionStatus::InBlock) => SessionState::IdleInTransaction,
             (false, TransactionStatus::Failed) => SessionState::IdleInFailedTransaction,
         };
+        self.count_time(state, now);
         self.place.update(|info| {
             info.state = state;
             info.state_change = now;
@@ -305,6 +322,26 @@ impl Session {
                 info.query.push_str(crate::ddl::name::clip(query, crate::activity::query_size()));
             }
         });
+    }
+
+    /// Shows nothing of what the session does, as `track_activities` is off.
+    #[cold]
+    fn hide_state(&self) {
+        self.place.update(|info| {
+            info.state = SessionState::Disabled;
+            (info.state_change, info.query_start) = (0, 0);
+            info.thread = os::wait::thread_place();
+            info.query.clear();
+        });
+    }
+
+    /// The error as the client gets it: with `exit_on_error` it ends the session.
+    fn final_severity(&self, e: Error) -> Error {
+        let ends = e.fields().severity == base::Severity::Error;
+        match ends && !e.is_parked() && self.core.resolved().exit_on_error {
+            true => e.severity(base::Severity::Fatal),
+            false => e,
+        }
     }
 
     /// Whether the next statement may end with [`Error::parked`] where it would wait for a row. The
@@ -348,18 +385,6 @@ impl Session {
         again
     }
 
-    /// The error's byte offset turned into the client's position, and its text's context.
-    pub(crate) fn locate(&self, mut e: Error, text: &str) -> Error {
-        let fields = e.fields_mut();
-        if fields.position.is_none()
-            && let Some(at) = fields.location
-            && let Some(before) = text.get(..at as usize)
-        {
-            fields.position = Some(before.chars().count() as u32 + 1);
-        }
-        e
-    }
-
     /// Fails if the session has been told to end or the statement was cancelled.
     pub(crate) fn check_interrupts(&self) -> Result<()> {
         self.interrupts().check()
@@ -399,6 +424,7 @@ impl Drop for Session {
             return;
         }
         let _ = self.rollback_all();
+        self.count_end();
         if self.core.temp_namespace().is_some() {
             let _ = self.drop_temporary_at_end();
         }
@@ -407,4 +433,16 @@ impl Drop for Session {
         core.listening.lock().forget(&core.database.switchboard, core.state.oid);
         core.backend.unlock_all_advisory();
     }
+}
+
+/// Gives an error or notice the place in the statement's text that clients are told.
+fn locate(mut e: Error, text: &str) -> Error {
+    let fields = e.fields_mut();
+    if fields.position.is_none()
+        && let Some(at) = fields.location
+        && let Some(before) = text.get(..at as usize)
+    {
+        fields.position = Some(before.chars().count() as u32 + 1);
+    }
+    e
 }

@@ -20,8 +20,8 @@ impl Session {
         let again = self.come_back();
         if !again {
             self.statement_micros = os::clock::now_micros();
-            self.show_state(Some(text), self.statement_micros);
             self.start_statement_clock();
+            self.show_state(Some(text), self.statement_micros);
         }
         let result = match self.logs {
             false => self.run_string(text, sink),
@@ -33,7 +33,7 @@ impl Session {
         self.interrupts().end_statement();
         let result = result.map_err(|e| {
             self.fail_statement();
-            self.locate(e, text)
+            self.final_severity(super::locate(e, text))
         });
         self.tell(sink);
         self.deliver(sink);
@@ -49,6 +49,7 @@ impl Session {
         self.interrupts().set_lock_timeout_ms(settings.lock_timeout_ms);
         self.interrupts().set_client_check_ms(settings.client_check_ms);
         self.logs = settings.log.statements;
+        self.shows_activity = settings.track_activities;
     }
 
     /// Runs a statement that was seen before with other numbers, or the same; false if that is
@@ -91,7 +92,7 @@ impl Session {
 
     /// A statement without its numbers made ready; None if it cannot be run like that.
     fn prepare_normalized(&mut self, n: &Normalized) -> Option<Arc<Prepared>> {
-        let mut statements = parser::parse(&n.text).ok()?;
+        let mut statements = self.core.parse(&n.text).ok()?;
         let stmt = statements.pop().filter(|s| statements.is_empty() && is_query(&s.stmt))?;
         let analysed = self.analyse(Some(&stmt), &n.types).ok()?;
         if analysed.params != n.types || analysed.queries.len() != 1 {
@@ -129,7 +130,7 @@ impl Session {
         if self.run_normalized(text, sink)? {
             return Ok(());
         }
-        let statements = parser::parse(text)?;
+        let statements = self.core.parse(text)?;
         if statements.is_empty() {
             return sink.empty_query();
         }

@@ -1,6 +1,7 @@
 //! Configurations and dictionaries of text search, as statements use them.
 
-use super::StatementEnv;
+use super::{SessionCore, StatementEnv};
+use crate::ddl::name::quote;
 use base::{Error, Oid, Result, bail};
 use catalog::{CatalogView, RowStore, SysRow};
 use functions::ts::{Cache, Dictionary, Sources, TsConfig, builtin_file, options};
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use types::Datum;
 
 const MAP_INDEX: Oid = Oid(3609);
+const CONFIG_NAME_INDEX: Oid = Oid(3608);
 const CONFIG_OID_INDEX: Oid = Oid(3712);
 const DICT_NAME_INDEX: Oid = Oid(3604);
 const DICT_OID_INDEX: Oid = Oid(3605);
@@ -48,6 +50,24 @@ pub(super) fn find_named(
 fn one(rows: &dyn RowStore, index: Oid, oid: Oid, noun: &str) -> Result<SysRow> {
     let found = rows.index_scan(index, &[Datum::U32(oid.0)])?.into_iter().next();
     found.ok_or_else(|| Error::internal(format!("cache lookup failed for {noun} {oid}")))
+}
+
+impl SessionCore {
+    /// A configuration's name with its schema; None if there is no such configuration.
+    pub(crate) fn text_search_config(&self, name: &str) -> Result<Option<String>> {
+        let Ok(name) = parser::parse_name(name) else { return Ok(None) };
+        let (schema, name) = match name.parts.as_slice() {
+            [name] => (None, name),
+            [schema, name] => (Some(schema.as_str()), name),
+            _ => return Ok(None),
+        };
+        let (store, view) = (&*self.store, self.view()?);
+        let place = (CONFIG_NAME_INDEX, "cfgnamespace");
+        let Some(oid) = find_named(store, &view, place, schema, name)? else { return Ok(None) };
+        let row = one(store, CONFIG_OID_INDEX, oid, "text search configuration")?;
+        let schema = view.namespace(row.oid("cfgnamespace")?)?;
+        Ok(Some(format!("{}.{}", quote(&schema.name), quote(name))))
+    }
 }
 
 /// A configuration's dictionaries.

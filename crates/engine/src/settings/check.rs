@@ -1,8 +1,27 @@
 //! Settings whose values have a grammar of their own.
 
 use base::settings::{SettingDef, SettingValue};
-use base::{Error, Result, err};
+use base::{Error, Result, bail, err};
 use std::sync::Arc;
+use types::datetime::TimeZone;
+use types::io::IntervalStyle;
+
+/// Settings that are lists of key words, and the words.
+const KEY_WORDS: &[(&str, &[&str])] = &[
+    ("createrole_self_grant", &["set", "inherit"]),
+    ("log_destination", &["stderr", "csvlog", "jsonlog", "syslog"]),
+    ("restrict_nonsystem_relation_kind", &["view", "foreign-table"]),
+    (
+        "wal_consistency_checking",
+        &[
+            "all", "heap2", "heap", "btree", "hash", "gin", "gist", "sequence", "spgist", "brin",
+            "generic",
+        ],
+    ),
+];
+
+/// Caches whose size has to be a multiple of this many pages.
+const SLRU_BANK_PAGES: i64 = 16;
 
 fn invalid(def: &SettingDef, text: &str) -> Error {
     err!(INVALID_PARAMETER_VALUE, "invalid value for parameter \"{}\": \"{text}\"", def.name)
@@ -28,8 +47,144 @@ pub fn canonical(def: &SettingDef, text: &str) -> Result<SettingValue> {
             name.truncate(63);
             as_text(name)
         }
-        _ => def.parse(text),
+        "TimeZone" | "log_timezone" => as_text(time_zone(def, text)?),
+        "lc_messages" | "lc_monetary" | "lc_numeric" | "lc_time" => match text {
+            "C" | "POSIX" | "C.UTF-8" | "C.utf8" => as_text(text.to_string()),
+            // The system's own, which is one of the above.
+            "" if def.name != "lc_messages" => as_text(text.to_string()),
+            _ => Err(invalid(def, text)),
+        },
+        "backtrace_functions" => {
+            let fits = |c: char| c.is_ascii_alphanumeric() || "_, \n\t".contains(c);
+            match text.chars().all(fits) {
+                true => def.parse(text),
+                false => Err(invalid(def, text).detail("Invalid character.")),
+            }
+        }
+        "debug_io_direct" => {
+            options(def, text, &["data", "wal", "wal_init"])?;
+            def.parse(text)
+        }
+        "log_connections" => {
+            log_connections(def, text)?;
+            def.parse(text)
+        }
+        "wal_compression" if matches!(def.parse(text)?.as_str(), "on") => as_text("pglz".into()),
+        "bonjour" if def.parse(text)?.as_bool() => {
+            bail!(FEATURE_NOT_SUPPORTED, "Bonjour is not supported by this build")
+        }
+        "default_with_oids" if def.parse(text)?.as_bool() => {
+            bail!(FEATURE_NOT_SUPPORTED, "tables declared WITH OIDS are not supported")
+        }
+        "recovery_target" if !matches!(text, "" | "immediate") => {
+            Err(invalid(def, text).detail("The only allowed value is \"immediate\"."))
+        }
+        name => {
+            if let Some((_, words)) = KEY_WORDS.iter().find(|(n, _)| *n == name) {
+                key_words(def, text, words)?;
+            }
+            let value = def.parse(text)?;
+            check_number(def, value.as_i64())?;
+            Ok(value)
+        }
     }
+}
+
+/// Every word of the list has to be one of these.
+fn key_words(def: &SettingDef, text: &str, known: &[&str]) -> Result<()> {
+    let words =
+        split_list(text).ok_or_else(|| invalid(def, text).detail("List syntax is invalid."))?;
+    match words.iter().find(|w| !known.contains(&w.as_str())) {
+        Some(w) => Err(invalid(def, text).detail(format!("Unrecognized key word: \"{w}\"."))),
+        None => Ok(()),
+    }
+}
+
+/// The same, of the settings that call them options.
+fn options(def: &SettingDef, text: &str, known: &[&str]) -> Result<Vec<String>> {
+    let list = split_list(text).ok_or_else(|| {
+        let name = def.name;
+        invalid(def, text).detail(format!("Invalid list syntax in parameter \"{name}\"."))
+    })?;
+    match list.iter().find(|w| !known.contains(&w.as_str())) {
+        Some(w) => Err(invalid(def, text).detail(format!("Invalid option \"{w}\"."))),
+        None => Ok(list),
+    }
+}
+
+/// A list of stages, or a Boolean as the setting was one once.
+fn log_connections(def: &SettingDef, text: &str) -> Result<()> {
+    const BOOLEANS: [&str; 8] = ["on", "off", "true", "false", "yes", "no", "1", "0"];
+    const STAGES: [&str; 5] =
+        ["receipt", "authentication", "authorization", "setup_durations", "all"];
+    let words = split_list(text).unwrap_or_default();
+    let boolean = words.iter().find(|w| BOOLEANS.contains(&w.as_str()));
+    match boolean {
+        Some(_) if words.len() == 1 => Ok(()),
+        Some(w) => Err(invalid(def, text).detail(format!(
+            "Cannot specify log_connections option \"{w}\" in a list with other options."
+        ))),
+        None => options(def, text, &STAGES).map(|_| ()),
+    }
+}
+
+/// Numbers with more rules than a range.
+fn check_number(def: &SettingDef, n: i64) -> Result<()> {
+    let wrong = |detail: String| {
+        let name = def.name;
+        let e = err!(INVALID_PARAMETER_VALUE, "invalid value for parameter \"{name}\": {n}");
+        Err(e.detail(detail))
+    };
+    let name = def.name;
+    match name {
+        "vacuum_buffer_usage_limit" if n != 0 && n < 128 => {
+            wrong(format!("\"{name}\" must be 0 or between 128 kB and 16777216 kB."))
+        }
+        "commit_timestamp_buffers"
+        | "multixact_member_buffers"
+        | "multixact_offset_buffers"
+        | "notify_buffers"
+        | "serializable_buffers"
+        | "subtransaction_buffers"
+        | "transaction_buffers"
+            if n % SLRU_BANK_PAGES != 0 =>
+        {
+            wrong(format!("\"{name}\" must be a multiple of {SLRU_BANK_PAGES}."))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A zone by its name in the zone data's spelling; `interval '...'` is a distance from UTC.
+fn time_zone(def: &SettingDef, text: &str) -> Result<String> {
+    let interval = text.get(..8).filter(|w| w.eq_ignore_ascii_case("interval"));
+    let zone = match interval {
+        Some(_) => {
+            let inner = text[8..].trim().strip_prefix('\'').and_then(|t| t.strip_suffix('\''));
+            let inner = inner.ok_or_else(|| invalid(def, text))?;
+            let parsed = types::datetime::decode_interval(inner, -1, IntervalStyle::Postgres)
+                .map_err(|_| invalid(def, text))?;
+            let wrong = |what: &str| {
+                let detail = format!("Cannot specify {what} in time zone interval.");
+                Err(invalid(def, text).detail(detail))
+            };
+            if parsed.months != 0 {
+                return wrong("months");
+            }
+            if parsed.days != 0 {
+                return wrong("days");
+            }
+            TimeZone::fixed((parsed.micros / 1_000_000) as i32)
+        }
+        None => TimeZone::by_name(text).ok_or_else(|| {
+            let e = invalid(def, text);
+            match text.trim().parse::<f64>() {
+                Ok(_) => e.detail("UTC timezone offset is out of range."),
+                Err(_) => e,
+            }
+        })?,
+    };
+    Ok(zone.name.to_string())
 }
 
 /// The names of a comma-separated list of identifiers, folded and unquoted.
@@ -133,5 +288,31 @@ mod tests {
         assert_eq!(canonical(def, "german").unwrap().as_str(), "German, DMY");
         assert_eq!(canonical(def, "dmy, iso").unwrap().as_str(), "ISO, DMY");
         assert!(canonical(def, "foo").is_err());
+    }
+
+    #[test]
+    fn lists_of_words_and_zones() {
+        let value = |name: &str, text: &str| {
+            let def = base::settings::find(name).unwrap();
+            let shown = canonical(def, text).map(|v| v.as_str().to_string());
+            shown.map_err(|e| e.fields().detail.as_deref().unwrap_or(e.message()).to_string())
+        };
+        assert_eq!(value("log_destination", "csvlog, Stderr").unwrap(), "csvlog, Stderr");
+        assert_eq!(
+            value("log_destination", "csvlog, x").unwrap_err(),
+            "Unrecognized key word: \"x\"."
+        );
+        assert_eq!(value("log_connections", "ye").unwrap_err(), "Invalid option \"ye\".");
+        assert!(value("log_connections", "on").is_ok());
+        assert!(value("log_connections", "receipt, on").is_err());
+        assert_eq!(value("TimeZone", "europe/berlin").unwrap(), "Europe/Berlin");
+        assert_eq!(value("TimeZone", "-7.5").unwrap(), "<-07:30>+07:30");
+        assert_eq!(value("TimeZone", "interval '1:30'").unwrap(), "<+01:30>-01:30");
+        assert_eq!(
+            value("TimeZone", "INTERVAL '1 mon'").unwrap_err(),
+            "Cannot specify months in time zone interval."
+        );
+        assert_eq!(value("wal_compression", "on").unwrap(), "pglz");
+        assert!(value("lc_messages", "xx").is_err());
     }
 }

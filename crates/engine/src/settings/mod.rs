@@ -2,9 +2,12 @@
 //! SET LOCAL ends with the transaction, and savepoints nest.
 
 mod check;
+mod named;
+mod preload;
 mod resolved;
 
 pub use check::{canonical, split_list};
+pub use preload::check_preloaded;
 pub use resolved::timeouts_used;
 pub use resolved::{PlanCacheMode, Resolved, isolation_named, isolation_value};
 
@@ -469,10 +472,13 @@ impl SessionSettings {
         let value = match (&key, local) {
             (key, true) if self.start.contains_key(key) => self.start.get(key).cloned(),
             (Key::Known(i), true) => Some(self.defaults.values[*i].clone()),
-            (Key::Custom(name), true) => Some(match self.defaults.custom.get(name) {
-                Some(value) => value.clone(),
-                None => SettingValue::Text(Arc::from("")),
-            }),
+            // It stays known, without a value of its own.
+            (Key::Custom(name), _) if !self.start.contains_key(&key) => {
+                Some(match self.defaults.custom.get(name) {
+                    Some(value) => value.clone(),
+                    None => SettingValue::Text(Arc::from("")),
+                })
+            }
             _ => None,
         };
         self.put(key, value, local);

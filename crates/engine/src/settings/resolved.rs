@@ -3,6 +3,7 @@
 use super::SessionSettings;
 use base::settings::SettingValue;
 use executor::ExecSettings;
+use parser::ParseOptions;
 use planner::PlannerSettings;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,6 +41,8 @@ pub struct Resolved {
     pub version: u64,
     /// Changes only if a setting changed that plans depend on.
     pub plan_version: u64,
+    /// How texts of statements are read.
+    pub parse: ParseOptions,
     /// How values are read and written.
     pub format: Format,
     /// `search_path`
@@ -50,6 +53,12 @@ pub struct Resolved {
     pub exec: ExecSettings,
     /// `row_security`
     pub row_security: bool,
+    /// `restrict_nonsystem_relation_kind` has views.
+    pub restrict_views: bool,
+    /// `exit_on_error`: an error ends the session.
+    pub exit_on_error: bool,
+    /// `track_activities`: others may see what the session does.
+    pub track_activities: bool,
     /// `plan_cache_mode`
     pub plan_cache_mode: PlanCacheMode,
     /// `default_transaction_*`
@@ -93,6 +102,13 @@ impl Resolved {
             log: crate::session::LogSettings::new(s),
             version: s.version(),
             plan_version: s.version(),
+            parse: ParseOptions {
+                standard_conforming_strings: s.bool("standard_conforming_strings"),
+                escape_string_warning: s.bool("escape_string_warning"),
+                // No client encoding is one that a quote could hide in.
+                backslash_quote: s.str("backslash_quote") != "off",
+                transform_null_equals: s.bool("transform_null_equals"),
+            },
             format: format_of(s),
             search_path: Arc::from(s.str("search_path")),
             planner: planner_settings(s),
@@ -103,6 +119,10 @@ impl Resolved {
                 leader_participates: s.bool("parallel_leader_participation"),
             },
             row_security: s.bool("row_security"),
+            restrict_views: super::split_list(s.str("restrict_nonsystem_relation_kind"))
+                .is_some_and(|kinds| kinds.iter().any(|k| k == "view")),
+            exit_on_error: s.bool("exit_on_error"),
+            track_activities: s.bool("track_activities"),
             plan_cache_mode: match s.str("plan_cache_mode") {
                 "force_custom_plan" => PlanCacheMode::ForceCustom,
                 "force_generic_plan" => PlanCacheMode::ForceGeneric,
@@ -135,6 +155,7 @@ impl Resolved {
             && old.planner == new.planner
             && old.search_path == new.search_path
             && old.row_security == new.row_security
+            && old.restrict_views == new.restrict_views
             && old.format_fingerprint() == new.format_fingerprint()
         {
             new.plan_version = old.plan_version;
@@ -207,6 +228,7 @@ fn format_of(s: &SessionSettings) -> Format {
         },
         xml_document: s.str("xmloption") == "document",
         xml_base64: s.str("xmlbinary") == "base64",
+        array_nulls: s.bool("array_nulls"),
         timezone: TimeZone::by_name(zone).unwrap_or_else(TimeZone::utc),
     }
 }

@@ -210,6 +210,11 @@ fn database(env: &StatementEnv<'_>, what: &str, oid: Oid) -> Option<Datum> {
         "parallel_workers_launched" => count(d.workers.1),
         "sessions" => count(d.sessions),
         "session_time" => ms(d.session_micros),
+        "active_time" => ms(d.active_micros),
+        "idle_in_transaction_time" => ms(d.idle_in_transaction_micros),
+        "sessions_abandoned" => count(d.abandoned),
+        "sessions_fatal" => count(d.fatal),
+        "sessions_killed" => count(d.killed),
         "stat_reset_time" => time(d.reset),
         _ => return None,
     })
@@ -239,6 +244,14 @@ fn server(env: &StatementEnv<'_>, what: &str) -> Option<Datum> {
         });
     }
     Some(match what {
+        "bgwriter_maxwritten_clean" => load(&pool().background_halts),
+        "buf_alloc" => {
+            // Each page that was read or added took a place.
+            let all = database.stats.operations();
+            let taken = [Op::Read as usize, Op::Extend as usize];
+            let sums = all.chunks(OPS).map(|ops| taken.map(|op| ops[op]).iter().sum::<u64>());
+            count(sums.sum())
+        }
         "bgwriter_buf_written_clean" => load(&pool().background_writes),
         "bgwriter_stat_reset_time" => began("bgwriter"),
         "snapshot_timestamp" => Datum::Null,

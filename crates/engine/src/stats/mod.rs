@@ -50,6 +50,17 @@ pub(crate) struct DatabaseCounts {
     pub deadlocks: u64,
     pub sessions: u64,
     pub session_micros: u64,
+    #[serde(default)]
+    pub active_micros: u64,
+    #[serde(default)]
+    pub idle_in_transaction_micros: u64,
+    /// Sessions that ended in other ways than by the client's wish.
+    #[serde(default)]
+    pub abandoned: u64,
+    #[serde(default)]
+    pub fatal: u64,
+    #[serde(default)]
+    pub killed: u64,
     /// Parallel workers wanted, and started.
     #[serde(default)]
     pub workers: (u64, u64),

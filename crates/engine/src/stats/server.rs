@@ -39,6 +39,11 @@ impl CheckpointerStats {
         c.buffers += counts.pages as u64;
     }
 
+    /// It was time for one, but nothing had happened since the last.
+    pub fn count_skipped(&self) {
+        self.counters.lock().timed += 1;
+    }
+
     /// The counters now.
     pub fn get(&self) -> Checkpointer {
         self.counters.lock().clone()

@@ -32,7 +32,7 @@ use args::Args;
 use base::{Oid, Result};
 use catalog::{CatalogView, SysRow};
 use functions::{CallInfo, FnEnv};
-use txn::LockInfo;
+use txn::{LockInfo, PredicateHolder, PredicateTarget};
 use types::Datum;
 
 /// A cursor, as `pg_cursors` shows it.
@@ -76,7 +76,7 @@ pub trait SysSession {
     /// The settings in force.
     fn settings(&self) -> SessionSettings;
     /// SET.
-    fn set_config(&self, name: &str, value: &str, local: bool) -> Result<()>;
+    fn set_config(&self, name: &str, value: Option<&str>, local: bool) -> Result<()>;
     /// Bytes of a fork (0 main, 1 free space map, 2 visibility map, 3 init) of a relation.
     fn fork_bytes(&self, relation: &catalog::RelationDesc, fork: u8) -> Result<i64>;
     /// Bytes of a database's or tablespace's files.
@@ -87,6 +87,8 @@ pub trait SysSession {
     fn part_pid(&self, part: &str) -> i32;
     /// All locks.
     fn locks(&self) -> Vec<LockInfo>;
+    /// What serializable transactions have noted that they read.
+    fn predicate_locks(&self) -> Vec<(PredicateTarget, PredicateHolder)>;
     /// Numbers of the sessions that hold up another.
     fn blocking(&self, pid: i32) -> Vec<i32>;
     /// Cancels (or ends) a session; false if there is none.

@@ -7,7 +7,7 @@ use crate::settings::{Actor, SessionSettings};
 use base::{Fork, Oid, Result};
 use catalog::{CatalogView, RelationDesc, RowStore, SysRow};
 use functions::FnEnv;
-use txn::LockInfo;
+use txn::{LockInfo, PredicateHolder, PredicateTarget};
 use types::Datum;
 
 /// Microseconds from 1970 to 2000.
@@ -68,9 +68,14 @@ impl SysSession for StatementEnv<'_> {
         self.core.settings.lock().clone()
     }
 
-    fn set_config(&self, name: &str, value: &str, local: bool) -> Result<()> {
-        let actor = Actor { superuser: self.core.is_superuser(), at_start: false };
-        self.core.settings.lock().set(name, value, local, actor)
+    fn set_config(&self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
+        match value {
+            Some(value) => self.core.change_setting(name, value, local),
+            None => {
+                let actor = Actor { superuser: self.core.is_superuser(), at_start: false };
+                self.core.settings.lock().reset(name, local, actor)
+            }
+        }
     }
 
     fn fork_bytes(&self, relation: &RelationDesc, fork: u8) -> Result<i64> {
@@ -129,6 +134,10 @@ impl SysSession for StatementEnv<'_> {
     fn locks(&self) -> Vec<LockInfo> {
         let txn = &self.core.database.storage().txn;
         txn.locks().list(txn)
+    }
+
+    fn predicate_locks(&self) -> Vec<(PredicateTarget, PredicateHolder)> {
+        self.core.database.storage().txn.ssi().notes()
     }
 
     fn blocking(&self, pid: i32) -> Vec<i32> {

@@ -31,7 +31,7 @@ fn set(s: &dyn SysSession, args: &Args) -> Result<Datum> {
         bail!(NULL_VALUE_NOT_ALLOWED, "SET requires parameter name");
     }
     let name = args.text(0)?.to_string();
-    let value = if args.is_null(1) { "" } else { args.text(1)? };
+    let value = if args.is_null(1) { None } else { Some(args.text(1)?) };
     s.set_config(&name, value, args.bool(2))?;
     Ok(opt_text(s.settings().show(&name)))
 }

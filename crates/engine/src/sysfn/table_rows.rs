@@ -2,11 +2,11 @@
 
 use super::args::Args;
 use super::{SysSession, settings};
-use crate::activity::SessionInfo;
+use crate::activity::{SessionInfo, SessionState};
 use base::wait::WaitEvent;
 use base::{Oid, Result};
 use parser::keywords::{Category, KEYWORDS};
-use txn::{LockInfo, LockTag};
+use txn::{LockInfo, LockTag, PredicateHolder, PredicateTarget};
 use types::Datum;
 
 type Rows = Vec<Vec<Datum>>;
@@ -14,7 +14,10 @@ type Rows = Vec<Vec<Datum>>;
 pub(super) fn rows(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Rows>> {
     Some(match name {
         "pg_show_all_settings" => Ok(settings::all(s)),
-        "pg_lock_status" => Ok(s.locks().iter().map(lock).collect()),
+        "pg_lock_status" => {
+            let notes = s.predicate_locks();
+            Ok(s.locks().iter().map(lock).chain(notes.iter().map(predicate_lock)).collect())
+        }
         "pg_stat_get_activity" => Ok(activity(s, args)),
         "pg_stat_get_backend_idset" => {
             Ok(s.sessions().iter().map(|i| vec![Datum::I32(i.pid)]).collect())
@@ -114,6 +117,24 @@ fn lock(l: &LockInfo) -> Vec<Datum> {
     row
 }
 
+/// A note of a serializable transaction, which is shown like a lock.
+fn predicate_lock((target, holder): &(PredicateTarget, PredicateHolder)) -> Vec<Datum> {
+    let mut row = vec![Datum::Null; 16];
+    row[0] = text(match (target.block(), target.offset()) {
+        (None, _) => "relation",
+        (_, None) => "page",
+        (_, Some(_)) => "tuple",
+    });
+    (row[1], row[2]) = (Datum::U32(target.db.0), Datum::U32(target.rel.0));
+    row[3] = target.block().map_or(Datum::Null, |b| Datum::I32(b.0 as i32));
+    row[4] = target.offset().map_or(Datum::Null, |o| Datum::I16(o as i16));
+    row[10] = Datum::string(format!("{}/{}", holder.virtual_xid.0, holder.virtual_xid.1));
+    row[11] = Datum::I32(holder.pid);
+    row[12] = text("SIReadLock");
+    (row[13], row[14]) = (Datum::Bool(true), Datum::Bool(false));
+    row
+}
+
 /// Microseconds since 2000, of those since 1970.
 fn since_2000(unix: i64) -> i64 {
     unix - 946_684_800_000_000
@@ -160,9 +181,7 @@ fn numeric(digits: &str) -> Datum {
 /// What a session waits for: its client between statements.
 fn wait_event(i: &SessionInfo) -> WaitEvent {
     match i.state {
-        crate::activity::SessionState::Active => {
-            i.parked.unwrap_or_else(|| os::wait::event_of(i.thread))
-        }
+        SessionState::Active => i.parked.unwrap_or_else(|| os::wait::event_of(i.thread)),
         _ => WaitEvent::ClientRead,
     }
 }
@@ -200,6 +219,7 @@ fn activity_value(i: &SessionInfo, column: &str) -> Datum {
         "application_name" => text(&i.application_name),
         "state" => text(i.state.as_str()),
         "query" => text(&i.query),
+        "xact_start" if i.state == SessionState::Disabled => Datum::Null,
         "xact_start" => time(i.xact_start),
         "query_start" => time(i.query_start),
         "backend_start" => time(i.backend_start),

@@ -255,6 +255,17 @@ impl Parser<'_> {
         if strength == prec::COMPARE {
             *nonassoc = prec::COMPARE;
         }
+        if self.transform_null_equals && op.name == "=" && op.schema.is_empty() {
+            let is_null = |e: &Expr| matches!(e.kind, ExprKind::Literal(Literal::Null));
+            let compared = match (is_null(&left), is_null(&right)) {
+                (_, true) => Some(boxed(left.clone())),
+                (true, false) => Some(right.clone()),
+                _ => None,
+            };
+            if let Some(expr) = compared {
+                return Ok(mk(ExprKind::IsNull { expr, negated: false }, pos));
+            }
+        }
         Ok(mk(ExprKind::Op { op, left: Some(boxed(left)), right }, pos))
     }
 

@@ -40,6 +40,9 @@ pub(crate) struct Parser<'a> {
     tokens: Vec<Token>,
     decoded: Vec<String>,
     error: Option<Error>,
+    /// What the lexer has to say of the text, besides errors.
+    pub notices: Vec<Error>,
+    transform_null_equals: bool,
     at: usize,
 }
 
@@ -49,8 +52,16 @@ impl<'a> Parser<'a> {
         if src.len() >= u32::MAX as usize / 2 {
             return Err(base::err!(PROGRAM_LIMIT_EXCEEDED, "query string is too long"));
         }
-        let tokens = lexer::tokenize(src, options.standard_conforming_strings);
-        Ok(Parser { src, tokens: tokens.list, decoded: tokens.decoded, error: tokens.error, at: 0 })
+        let tokens = lexer::tokenize(src, options);
+        Ok(Parser {
+            src,
+            tokens: tokens.list,
+            decoded: tokens.decoded,
+            error: tokens.error,
+            notices: tokens.notices,
+            transform_null_equals: options.transform_null_equals,
+            at: 0,
+        })
     }
 
     /// All statements, separated by semicolons; empty ones are dropped.

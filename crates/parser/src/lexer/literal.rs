@@ -2,7 +2,7 @@
 
 use super::{Lexed, Lexer, T, is_ident_start, is_space, memchr, truncate_name};
 use crate::keywords::Kw;
-use base::Error;
+use base::{Error, Severity, SqlState};
 
 impl Lexer<'_> {
     /// Digits with single underscores between them; false if there are none.
@@ -140,8 +140,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// After the opening quote of an E string.
-    pub(super) fn escape_string(&mut self, start: usize) -> Lexed {
+    /// After the opening quote of a string with escapes; the first one is warned of if `warn`.
+    pub(super) fn escape_string(&mut self, start: usize, mut warn: bool) -> Lexed {
         let mut out: Vec<u8> = Vec::new();
         let mut surrogate: Option<u32> = None;
         loop {
@@ -163,7 +163,15 @@ impl Lexer<'_> {
                         break;
                     }
                 }
-                b'\\' => self.escape(start, &mut out, &mut surrogate)?,
+                b'\\' => {
+                    if self.peek(0) == b'\'' && !self.options.backslash_quote {
+                        return Err(unsafe_quote(start));
+                    }
+                    if std::mem::take(&mut warn) && self.at < self.src.len() {
+                        self.warn_of_escape(start);
+                    }
+                    self.escape(start, &mut out, &mut surrogate)?
+                }
                 _ => out.push(b),
             }
         }
@@ -175,6 +183,25 @@ impl Lexer<'_> {
             )),
             Err(e) => Err(bad_utf8(e.as_bytes(), e.utf8_error().valid_up_to())),
         }
+    }
+
+    /// After a backslash in a string that should have been written with an E.
+    #[cold]
+    fn warn_of_escape(&mut self, start: usize) {
+        let (what, hint) = match self.peek(0) {
+            b'\'' => (
+                "\\'",
+                "Use '' to write quotes in strings, or use the escape string syntax (E'...').",
+            ),
+            b'\\' => ("\\\\", "Use the escape string syntax for backslashes, e.g., E'\\\\'."),
+            _ => ("escape", "Use the escape string syntax for escapes, e.g., E'\\r\\n'."),
+        };
+        let warning = Error::with_severity(
+            Severity::Warning,
+            SqlState::NONSTANDARD_USE_OF_ESCAPE_CHARACTER,
+            format!("nonstandard use of {what} in a string literal"),
+        );
+        self.notices.push(warning.hint(hint).at(start as u32));
     }
 
     /// After a backslash.
@@ -311,6 +338,17 @@ impl Lexer<'_> {
     pub(super) fn unicode_literal(&mut self, start: usize) -> Lexed {
         self.at += 2;
         let ident = self.peek(0) == b'"';
+        if !ident && !self.options.standard_conforming_strings {
+            return Err(base::err!(
+                FEATURE_NOT_SUPPORTED,
+                "unsafe use of string constant with Unicode escapes"
+            )
+            .detail(
+                "String constants with Unicode escapes cannot be used when \
+                 \"standard_conforming_strings\" is off.",
+            )
+            .at(start as u32));
+        }
         let (kind, side) = if ident {
             self.quoted_ident_untruncated(start)?
         } else {
@@ -404,6 +442,12 @@ impl Lexer<'_> {
         }
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
+}
+
+fn unsafe_quote(start: usize) -> Error {
+    base::err!(NONSTANDARD_USE_OF_ESCAPE_CHARACTER, "unsafe use of \\' in a string literal")
+        .hint("Use '' to write quotes in strings. \\' is insecure in client-only encodings.")
+        .at(start as u32)
 }
 
 fn hex_value(hex: &[u8]) -> Option<u32> {

@@ -5,8 +5,9 @@
 
 mod literal;
 
+use crate::ParseOptions;
 use crate::keywords::{self, Kw};
-use base::Error;
+use base::{Error, Severity, SqlState};
 
 /// Kinds of token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,6 +66,7 @@ pub(crate) struct Tokens {
     pub list: Vec<Token>,
     pub decoded: Vec<String>,
     pub error: Option<Error>,
+    pub notices: Vec<Error>,
 }
 
 /// Names are cut to this many bytes.
@@ -75,7 +77,8 @@ pub(crate) struct Lexer<'a> {
     text: &'a str,
     at: usize,
     decoded: Vec<String>,
-    standard_strings: bool,
+    options: ParseOptions,
+    notices: Vec<Error>,
     /// Where the literal before a continued one ended; set by `continues`.
     string_end: usize,
 }
@@ -149,13 +152,14 @@ pub(crate) fn truncate_name(name: &mut String) {
 }
 
 /// Reads all tokens of a text.
-pub(crate) fn tokenize(text: &str, standard_strings: bool) -> Tokens {
+pub(crate) fn tokenize(text: &str, options: ParseOptions) -> Tokens {
     let mut lexer = Lexer {
         src: text.as_bytes(),
         text,
         at: 0,
         decoded: Vec::new(),
-        standard_strings,
+        options,
+        notices: Vec::new(),
         string_end: 0,
     };
     let mut list = Vec::with_capacity(text.len() / 5 + 8);
@@ -164,14 +168,16 @@ pub(crate) fn tokenize(text: &str, standard_strings: bool) -> Tokens {
             Ok(token) => {
                 list.push(token);
                 if token.kind == T::Eof {
-                    return Tokens { list, decoded: lexer.decoded, error: None };
+                    let Lexer { decoded, notices, .. } = lexer;
+                    return Tokens { list, decoded, error: None, notices };
                 }
             }
             Err(error) => {
                 let start = error.fields().location.unwrap_or(text.len() as u32);
                 let end = text.len() as u32;
                 list.push(Token { kind: T::Error, kw: Kw::NotKw, start, end, side: 0 });
-                return Tokens { list, decoded: lexer.decoded, error: Some(error) };
+                let Lexer { decoded, notices, .. } = lexer;
+                return Tokens { list, decoded, error: Some(error), notices };
             }
         }
     }
@@ -263,6 +269,9 @@ impl Lexer<'_> {
                     }
                     None => {
                         kw = self.word();
+                        if self.at - start > MAX_NAME {
+                            self.note_truncation(&self.text[start..self.at].to_ascii_lowercase());
+                        }
                         (if kw == Kw::NotKw { T::Ident } else { T::Keyword }, 0)
                     }
                 }
@@ -270,7 +279,10 @@ impl Lexer<'_> {
                 self.number()?
             } else if b == b'\'' {
                 self.at += 1;
-                if self.standard_strings { self.string(start)? } else { self.escape_string(start)? }
+                match self.options.standard_conforming_strings {
+                    true => self.string(start)?,
+                    false => self.escape_string(start, self.options.escape_string_warning)?,
+                }
             } else {
                 self.punctuation(start, b)?
             }
@@ -284,7 +296,7 @@ impl Lexer<'_> {
         let found = match self.src[start] {
             b'e' | b'E' if quote => {
                 self.at += 2;
-                self.escape_string(start)?
+                self.escape_string(start, false)?
             }
             b'b' | b'B' if quote => self.bit_string(start, 'b')?,
             b'x' | b'X' if quote => self.bit_string(start, 'x')?,
@@ -405,8 +417,23 @@ impl Lexer<'_> {
             return Err(self.error(start, "zero-length delimited identifier"));
         }
         let mut name = if doubled { inner.replace("\"\"", "\"") } else { inner.to_owned() };
+        if name.len() > MAX_NAME {
+            self.note_truncation(&name);
+        }
         truncate_name(&mut name);
         Ok((T::Ident, self.keep(name)))
+    }
+
+    /// Tells that a name is longer than names can be.
+    #[cold]
+    fn note_truncation(&mut self, name: &str) {
+        let mut short = name.to_owned();
+        truncate_name(&mut short);
+        self.notices.push(Error::with_severity(
+            Severity::Notice,
+            SqlState::NAME_TOO_LONG,
+            format!("identifier \"{name}\" will be truncated to \"{short}\""),
+        ));
     }
 
     fn keep(&mut self, text: String) -> u32 {

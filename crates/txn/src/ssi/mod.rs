@@ -14,16 +14,16 @@ mod graph;
 use crate::snapshot::Snapshot;
 use base::{BlockNo, Oid, Result, Tid, Xid};
 use graph::{Graph, Node, failure};
-use os::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use os::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use os::sync::{Condvar, Mutex};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Notes on rows of one page from which on the page is noted instead.
+/// Notes on rows of one page from which on the page is noted instead, unless set otherwise.
 const ROWS_OF_PAGE: u32 = 2;
-/// Notes on one relation from which on it is noted as a whole.
-const PLACES_OF_RELATION: u32 = 32;
+/// Notes on one relation from which on it is noted as a whole, unless set otherwise.
+const PLACES_OF_RELATION: u32 = 31;
 const SHARDS: usize = 64;
 const WHOLE: u32 = u32::MAX;
 
@@ -70,8 +70,21 @@ impl PredicateTarget {
 
 type Holders = HashMap<PredicateTarget, Vec<Arc<Serial>>>;
 
+/// Who made a note.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PredicateHolder {
+    /// The process.
+    pub pid: i32,
+    /// Its virtual transaction.
+    pub virtual_xid: (u32, u32),
+}
+
 /// All predicate locks and serializable transactions.
 pub struct Ssi {
+    /// As [`ROWS_OF_PAGE`].
+    rows_of_page: AtomicU32,
+    /// As [`PLACES_OF_RELATION`].
+    places_of_relation: AtomicU32,
     /// Serializable transactions that run or are remembered; what others look at first.
     tracked: AtomicUsize,
     shards: Vec<Mutex<Holders>>,
@@ -99,7 +112,7 @@ pub struct Serial {
     /// Read only, and nothing can go wrong any more: it need note nothing.
     safe: AtomicBool,
     held: Mutex<Held>,
-    pid: i32,
+    holder: PredicateHolder,
 }
 
 impl std::fmt::Debug for Serial {
@@ -111,6 +124,8 @@ impl std::fmt::Debug for Serial {
 impl Ssi {
     pub(crate) fn new() -> Arc<Ssi> {
         Arc::new(Ssi {
+            rows_of_page: AtomicU32::new(ROWS_OF_PAGE),
+            places_of_relation: AtomicU32::new(PLACES_OF_RELATION),
             tracked: AtomicUsize::new(0),
             shards: (0..SHARDS).map(|_| Mutex::new(HashMap::new())).collect(),
             graph: Mutex::new(Graph::default()),
@@ -118,12 +133,19 @@ impl Ssi {
         })
     }
 
+    /// Sets how many notes on rows of one page, and on places of one relation, are kept before a
+    /// coarser one takes their place.
+    pub fn set_limits(&self, rows_of_page: u32, places_of_relation: u32) {
+        self.rows_of_page.store(rows_of_page, Ordering::Relaxed);
+        self.places_of_relation.store(places_of_relation, Ordering::Relaxed);
+    }
+
     /// Begins a serializable transaction with the snapshot that `take` takes. None: it is read
     /// only and nobody runs who could disturb it, so it needs no tracking.
     pub(crate) fn begin(
         self: &Arc<Self>,
         read_only: bool,
-        pid: i32,
+        holder: PredicateHolder,
         take: impl FnOnce() -> Snapshot,
     ) -> (Option<Arc<Serial>>, Snapshot) {
         let mut graph = self.graph.lock();
@@ -144,7 +166,7 @@ impl Ssi {
             doomed: AtomicBool::new(false),
             safe: AtomicBool::new(false),
             held: Mutex::new(Held::default()),
-            pid,
+            holder,
         });
         let node = Node {
             serial: Arc::clone(&serial),
@@ -207,12 +229,12 @@ impl Ssi {
         }
     }
 
-    /// All notes, with the process that made them; for `pg_locks`.
-    pub fn notes(&self) -> Vec<(PredicateTarget, i32)> {
+    /// All notes and who made them, for `pg_locks`.
+    pub fn notes(&self) -> Vec<(PredicateTarget, PredicateHolder)> {
         let mut all = Vec::new();
         for shard in &self.shards {
             for (target, holders) in shard.lock().iter() {
-                all.extend(holders.iter().map(|s| (*target, s.pid)));
+                all.extend(holders.iter().map(|s| (*target, s.holder)));
             }
         }
         all
@@ -270,14 +292,14 @@ impl Serial {
         if target.offset != 0 {
             let rows = held.by_page.entry(page).or_default();
             *rows += 1;
-            if *rows > ROWS_OF_PAGE {
+            if *rows > self.ssi.rows_of_page.load(Ordering::Relaxed) {
                 target = page;
             }
         }
         if target != whole {
             let places = held.by_relation.entry(whole).or_default();
             *places += 1;
-            if *places > PLACES_OF_RELATION {
+            if *places > self.ssi.places_of_relation.load(Ordering::Relaxed) {
                 target = whole;
             }
         }

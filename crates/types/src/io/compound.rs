@@ -251,7 +251,8 @@ impl ArrayReader<'_> {
             return Err(malformed(self.text, "Unexpected end of input."));
         }
         out.truncate(kept);
-        if !was_quoted && !escaped && out.eq_ignore_ascii_case("null") {
+        let bare = !was_quoted && !escaped && cx.format.array_nulls;
+        if bare && out.eq_ignore_ascii_case("null") {
             self.values.push(null(self.elem, cx)?);
         } else {
             self.values.push(input(self.elem, &out, self.typmod, cx)?);

@@ -67,6 +67,8 @@ pub struct Format {
     pub xml_document: bool,
     /// `xmlbinary` is `base64`.
     pub xml_base64: bool,
+    /// `array_nulls`: NULL in an array's text, without quotes, is no value.
+    pub array_nulls: bool,
     /// `TimeZone`.
     pub timezone: std::sync::Arc<crate::datetime::TimeZone>,
 }
@@ -81,6 +83,7 @@ impl Default for Format {
             bytea_output: ByteaOutput::Hex,
             xml_document: false,
             xml_base64: true,
+            array_nulls: true,
             timezone: crate::datetime::TimeZone::utc(),
         }
     }
