@@ -3,6 +3,7 @@
 `protocol.py record` writes the answers of the server at PGHOST, PGPORT to protocol.json (to be done
 against PostgreSQL); without an argument the server's answers are compared with that file.
 """
+import hashlib
 import json
 import os
 import socket
@@ -29,7 +30,7 @@ class Connection:
     def __init__(self, first):
         self.socket = socket.create_connection(PLACE)
         self.socket.settimeout(30)
-        self.input = b""
+        self.input = bytearray()
         self.socket.sendall(first)
 
     def close(self):
@@ -44,7 +45,7 @@ class Connection:
                 if len(self.input) < length + 1:
                     break
                 kind, body = self.input[:1].decode(), self.input[5 : length + 1]
-                self.input = self.input[length + 1 :]
+                del self.input[: length + 1]
                 out += self.shown(kind, body)
                 if kind == "Z":
                     return out
@@ -65,6 +66,8 @@ class Connection:
         if kind in "EN":
             fields = [f for f in body.split(b"\0") if f and f[:1] not in b"FLRW"]
             return [kind + " " + " | ".join(f.decode() for f in fields)]
+        if len(body) > 2000:
+            return [f"{kind} {len(body)} bytes {hashlib.md5(body).hexdigest()}"]
         return [kind + " " + body.hex()]
 
     def say(self, *messages):
@@ -180,6 +183,8 @@ def conversations():
         c.close()
     yield from extended()
     yield from copying()
+    yield from large()
+    yield from interrupted()
 
 
 def parse(sql, name=b"", types=()):
@@ -346,6 +351,66 @@ def copying():
     yield "copy, extended with an error", got
     yield "copy, out", c.query("copy (select 1, null, 'a') to stdout")
     c.close()
+
+
+def large():
+    """As much as the protocol can carry, or more than is allowed."""
+    most = 65535
+    numbers = [str(i % 10).encode() for i in range(most)]
+    values = ", ".join(f"(${i + 1}::int)" for i in range(most))
+    c = session()
+    for name, messages in {
+        "as many parameters as can be": [parse(f"select sum(x), count(*) from (values {values}) v(x)"), bind(params=numbers), execute(), SYNC],
+        "a parameter too many": [parse("select $65536::int"), SYNC],
+        "parameters far apart": [parse("select $65535::int"), SYNC],
+        "a long statement": [message(b"Q", b"select length('" + b"x" * 8_000_000 + b"')\0")],
+        "a long parameter": [parse("select length($1)"), bind(params=[b"x" * 50_000_000]), execute(), SYNC],
+        "a long row": [message(b"Q", b"select repeat('x', 100000000)\0")],
+        "a row longer than can be": [message(b"Q", b"select repeat('x', 600000000), repeat('y', 600000000)\0")],
+        "a value longer than can be": [message(b"Q", b"select repeat('x', 1100000000)\0")],
+        "many columns": [message(b"Q", b"select " + b",".join([b"1"] * 1664) + b"\0")],
+        "a column too many": [message(b"Q", b"select " + b",".join([b"1"] * 1665) + b"\0")],
+        "many statements": [message(b"Q", b"select 1;" * 2000 + b"\0")],
+    }.items():
+        got = c.say(*messages)
+        yield f"large, {name}", got if len(got) < 100 else [f"{len(got)} messages", *got[-2:]]
+    c.close()
+
+
+def interrupted():
+    """Sessions that others cancel or end, whatever they do."""
+    insert = message(b"Q", b"insert into pg_temp.copied values (1)\0")
+    copy = message(b"Q", b"copy pg_temp.copied from stdin\0")
+    other = session()
+    for name, messages in {
+        "idle": [],
+        "in a statement": [message(b"Q", b"select pg_sleep(60)\0")],
+        "in a transaction": [message(b"Q", b"begin\0"), insert],
+        "in a failed transaction": [message(b"Q", b"begin\0"), message(b"Q", b"select 1/0\0")],
+        "in COPY": [copy, message(b"d", b"1\n")],
+        "in a pipeline": [parse("select 1"), bind(), execute(), parse("select pg_sleep(60)"), bind(), execute(), SYNC],
+        "in a message": [b"Q\0\0\1\0selec"],
+        "waiting for a lock": [message(b"Q", b"select pg_advisory_lock(8)\0")],
+    }.items():
+        for what, function in [("ended", "pg_terminate_backend"), ("cancelled", "pg_cancel_backend")]:
+            if what == "cancelled" and name in ("in COPY", "in a message"):
+                continue
+            other.query("select pg_advisory_lock(8)")
+            c = session()
+            c.query("create temp table copied (a int)")
+            pid = bytes.fromhex(c.query("select pg_backend_pid()")[1][2:])[6:].decode()
+            c.socket.sendall(b"".join(messages))
+            time.sleep(0.2)
+            other.query(f"select {function}({pid})")
+            time.sleep(0.2)
+            c.socket.settimeout(1)
+            got = c.answers()
+            while got and got[-1].startswith("Z"):
+                got += c.answers()
+            yield f"{what} {name}", got
+            c.close()
+            other.query("select pg_advisory_unlock_all()")
+    other.close()
 
 
 if sys.argv[1:] == ["record"]:

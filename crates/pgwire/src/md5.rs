@@ -6,6 +6,15 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
+/// The hash of pieces, one after the other.
+pub fn digest(pieces: &[&[u8]]) -> [u8; 16] {
+    let mut h = Md5::new();
+    for piece in pieces {
+        h.update(piece);
+    }
+    h.finalize().into()
+}
+
 /// The stored form of a password: `md5` and the hash of password and user name.
 pub fn secret(user: &str, password: &str) -> String {
     let mut h = Md5::new();

@@ -127,6 +127,10 @@ pub trait BackendSession: Send {
     fn transaction_status(&self) -> u8;
     /// Replies must wait until the log is durable up to here.
     fn gate(&mut self) -> Lsn;
+    /// How it ends, for the statistics.
+    fn set_end(&mut self, end: engine::SessionEnd) {
+        let _ = end;
+    }
     /// Its number, as `pg_backend_pid()` gives it.
     fn pid(&self) -> i32;
     /// The secret that a cancel request has to bring.

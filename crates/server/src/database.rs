@@ -167,6 +167,10 @@ impl BackendSession for EngineSession {
         self.0.set_may_park(yes);
     }
 
+    fn set_end(&mut self, end: engine::SessionEnd) {
+        self.0.set_end(end);
+    }
+
     fn simple_query(&mut self, sql: &str, sink: &mut dyn Sink) -> Result<()> {
         self.0.simple_query(sql, sink)
     }

@@ -13,6 +13,7 @@ mod conn;
 mod database;
 mod hba;
 mod initdb;
+mod ldap;
 mod listen;
 mod log;
 mod offline;
@@ -33,7 +34,7 @@ static ALLOCATOR: os::memory::Counting<mimalloc::MiMalloc> =
 
 const PROGRAMS: &str = "postgres, initdb, pg_ctl, pg_isready, pg_controldata, createdb, dropdb, \
                         createuser, dropuser, vacuumdb, reindexdb, clusterdb, oid2name, \
-                        pg_config, pg_test_fsync, pg_test_timing, pg_checksums, pg_waldump";
+                        pg_config, pg_test_fsync, pg_test_timing, pg_checksums, pg_resetwal, pg_waldump";
 
 /// Runs the program of this name; None if there is none.
 fn run(name: &str, args: &[String]) -> Option<i32> {
@@ -55,6 +56,7 @@ fn run(name: &str, args: &[String]) -> Option<i32> {
         "clusterdb" => tools::scripts::clusterdb::main(args),
         "oid2name" => tools::oid2name::main(args),
         "pg_checksums" => offline::pg_checksums::main(args),
+        "pg_resetwal" => tools::pg_resetwal::main(args),
         "pg_waldump" => offline::pg_waldump::main(args),
         "pg_config" => tools::pg_config::main(args),
         "pg_test_fsync" => tools::pg_test_fsync::main(args),

@@ -17,7 +17,12 @@ pub struct Exchange {
 
 enum Step {
     Password,
-    Md5 { secret: Option<String>, salt: [u8; 4] },
+    /// A password that somebody else knows.
+    Outside(Method),
+    Md5 {
+        secret: Option<String>,
+        salt: [u8; 4],
+    },
     Sasl(scram::Server),
     SaslLast(scram::Server),
 }
@@ -58,6 +63,10 @@ impl Exchange {
             Method::Password => {
                 backend::authentication(out, Authentication::CleartextPassword);
                 Step::Password
+            }
+            Method::Ldap | Method::Radius => {
+                backend::authentication(out, Authentication::CleartextPassword);
+                Step::Outside(method)
             }
             Method::Md5 | Method::Scram => {
                 let secret = conn.shared.backend.role_secret(&conn.user)?;
@@ -253,6 +262,11 @@ impl Conn {
                 if !secret.is_some_and(|s| fits(&s, given, &self.user)) {
                     return Err(failed(&self.user));
                 }
+                self.authenticated(parameters)
+            }
+            Step::Outside(method) => {
+                let given = frontend::password_text(body)?;
+                self.ask_outside(method, given)?;
                 self.authenticated(parameters)
             }
             Step::Md5 { secret, salt } => {

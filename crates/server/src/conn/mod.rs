@@ -6,6 +6,8 @@
 mod auth;
 mod ident;
 mod messages;
+mod outside;
+mod radius;
 mod sink;
 mod startup;
 mod wire;
@@ -18,8 +20,8 @@ use crate::hba::Rule;
 use crate::reactor::{Next, Peer, Waker};
 use crate::shared::Shared;
 use base::{Error, Lsn, Severity};
-use engine::Interrupts;
 use engine::log::LogWho;
+use engine::{Interrupts, SessionEnd};
 use pgwire::{backend, frontend, startup as packet};
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, RawFd};
@@ -138,6 +140,12 @@ impl Conn {
             true => error,
             false => error.severity(Severity::Fatal),
         };
+        if let Some(session) = self.session.as_mut() {
+            session.set_end(match error.code() {
+                base::SqlState::ADMIN_SHUTDOWN => SessionEnd::Killed,
+                _ => SessionEnd::Fatal,
+            });
+        }
         self.report(&error, None);
         self.phase = Phase::Closing;
     }
@@ -215,6 +223,9 @@ impl Conn {
         if mid_transaction {
             let what = "unexpected EOF on client connection with an open transaction";
             self.shared.log.line(&self.who, Severity::Log, what);
+        }
+        if let Some(session) = self.session.as_mut() {
+            session.set_end(SessionEnd::Abandoned);
         }
         Next::Close
     }

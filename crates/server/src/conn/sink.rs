@@ -58,6 +58,40 @@ fn format_of(formats: &[ResultFormat], i: usize) -> ResultFormat {
     }
 }
 
+/// The longest message, as PostgreSQL's buffers have it.
+const LONGEST: usize = 0x3fff_ffff;
+
+/// Takes a row back that is longer than a message may be.
+#[inline]
+fn check_size(out: &mut Vec<u8>, start: usize) -> Result<()> {
+    const HEAD: usize = 5;
+    match out.len() - start - HEAD < LONGEST {
+        true => Ok(()),
+        false => Err(too_long(out, start, start + HEAD)),
+    }
+}
+
+/// Which value did not fit any more.
+#[cold]
+fn too_long(out: &mut Vec<u8>, start: usize, body: usize) -> Error {
+    let (mut held, mut more) = (2, 0);
+    while let Some(len) = out.get(body + held..body + held + 4) {
+        held += 4;
+        // NULL has a length below nothing.
+        more = i32::from_be_bytes([len[0], len[1], len[2], len[3]]).max(0) as usize;
+        if more >= LONGEST - held.min(LONGEST) {
+            break;
+        }
+        held += more;
+    }
+    out.truncate(start);
+    out.shrink_to_fit();
+    err!(PROGRAM_LIMIT_EXCEEDED, "string buffer exceeds maximum allowed length ({LONGEST} bytes)")
+        .detail(format!(
+            "Cannot enlarge string buffer containing {held} bytes by {more} more bytes."
+        ))
+}
+
 impl Sink for WireSink<'_> {
     fn row_description(
         &mut self,
@@ -81,7 +115,7 @@ impl Sink for WireSink<'_> {
     }
 
     fn row(&mut self, values: &[Datum]) -> Result<()> {
-        self.output();
+        let start = self.output().len();
         let columns = &self.columns;
         let mut result = Ok(());
         backend::message(&mut self.wire.out, b'D', |out| {
@@ -101,6 +135,7 @@ impl Sink for WireSink<'_> {
             }
         });
         result?;
+        check_size(&mut self.wire.out, start)?;
         self.maybe_send()
     }
 
@@ -121,6 +156,7 @@ impl Sink for WireSink<'_> {
     #[inline]
     fn row_done(&mut self) -> Result<()> {
         if let Some(start) = self.row.take() {
+            check_size(&mut self.wire.out, start)?;
             backend::end_message(&mut self.wire.out, start);
         }
         self.maybe_send()

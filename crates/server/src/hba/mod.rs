@@ -2,8 +2,13 @@
 //! in [`ident`], words and included files are in [`tokens`].
 
 pub mod ident;
+mod ldap;
 mod parse;
+mod radius;
 mod tokens;
+
+pub use ldap::Ldap;
+pub use radius::{Radius, RadiusServer};
 
 use base::{Error, Result, err};
 use engine::HbaRule;
@@ -32,6 +37,10 @@ pub enum Method {
     Ident,
     /// By the certificate that TLS has checked.
     Cert,
+    /// Password, tried on an LDAP server.
+    Ldap,
+    /// Password, tried on RADIUS servers.
+    Radius,
 }
 
 impl Method {
@@ -46,6 +55,8 @@ impl Method {
             Method::Peer => "peer",
             Method::Ident => "ident",
             Method::Cert => "cert",
+            Method::Ldap => "ldap",
+            Method::Radius => "radius",
         }
     }
 }
@@ -100,6 +111,10 @@ pub struct Rule {
     pub client_cert: ClientCert,
     /// `clientname=DN`
     pub by_dn: bool,
+    /// Options of the method `ldap`.
+    pub ldap: Ldap,
+    /// Options of the method `radius`.
+    pub radius: Radius,
     options: Vec<String>,
     /// Where it is, as the log has it: `file:line`.
     pub place: String,

@@ -1,7 +1,7 @@
 //! Lines of `pg_hba.conf` as rules.
 
 use super::tokens::{Line, Word};
-use super::{Addresses, ClientCert, Method, Pattern, Rule, Transport, ident};
+use super::{Addresses, ClientCert, Ldap, Method, Pattern, Radius, Rule, Transport, ident};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs};
 
 type Parsed<T> = std::result::Result<T, String>;
@@ -65,6 +65,8 @@ pub fn rule(line: &Line) -> Parsed<Rule> {
             _ => ClientCert::No,
         },
         by_dn: false,
+        ldap: Ldap::default(),
+        radius: Radius::default(),
         options: Vec::new(),
         place: format!("{}:{}", line.file.display(), line.number),
         written: format!(
@@ -76,6 +78,17 @@ pub fn rule(line: &Line) -> Parsed<Rule> {
     };
     for word in fields[next + 1..].iter().flatten() {
         option(&mut rule, &word.text)?;
+    }
+    match method {
+        Method::Ldap => {
+            rule.ldap.check()?;
+            rule.options.extend(rule.ldap.shown());
+        }
+        Method::Radius => {
+            rule.radius.check()?;
+            rule.options.extend(rule.radius.shown());
+        }
+        _ => {}
     }
     Ok(rule)
 }
@@ -92,7 +105,9 @@ fn method_named(name: &str, transport: Transport) -> Parsed<Method> {
         "ident" if transport == Transport::Local => Method::Peer,
         "ident" => Method::Ident,
         "cert" => Method::Cert,
-        "gss" | "sspi" | "ldap" | "pam" | "bsd" | "radius" | "oauth" => {
+        "ldap" => Method::Ldap,
+        "radius" => Method::Radius,
+        "gss" | "sspi" | "pam" | "bsd" | "oauth" => {
             return Err(format!(
                 "invalid authentication method \"{name}\": not supported by this build"
             ));
@@ -131,8 +146,8 @@ fn option(rule: &mut Rule, text: &str) -> Parsed<()> {
             rule.client_cert = match value {
                 "verify-full" => ClientCert::VerifyFull,
                 "verify-ca" if rule.method == Method::Cert => {
-                    return Err("clientcert only accepts \"verify-full\" when using \"cert\" \
-                         authentication"
+                    return Err("clientcert can only be set to \"verify-full\" when using \
+                         \"cert\" authentication"
                         .into());
                 }
                 "verify-ca" => ClientCert::VerifyCa,
@@ -148,6 +163,12 @@ fn option(rule: &mut Rule, text: &str) -> Parsed<()> {
                 "DN" => true,
                 other => return Err(format!("invalid value for clientname: \"{other}\"")),
             };
+        }
+        name if name.starts_with("ldap") && rule.ldap.option(name, value)? => {
+            return only(rule.method == Method::Ldap, "ldap");
+        }
+        name if name.starts_with("radius") && rule.radius.option(name, value)? => {
+            return only(rule.method == Method::Radius, "radius");
         }
         other => return Err(format!("unrecognized authentication option name: \"{other}\"")),
     }
