@@ -34,7 +34,8 @@ static ALLOCATOR: os::memory::Counting<mimalloc::MiMalloc> =
 
 const PROGRAMS: &str = "postgres, initdb, pg_ctl, pg_isready, pg_controldata, createdb, dropdb, \
                         createuser, dropuser, vacuumdb, reindexdb, clusterdb, oid2name, \
-                        pg_config, pg_test_fsync, pg_test_timing, pg_checksums, pg_resetwal, pg_waldump";
+                        pg_config, pg_test_fsync, pg_test_timing, pg_checksums, pg_resetwal, \
+                        pg_waldump";
 
 /// Runs the program of this name; None if there is none.
 fn run(name: &str, args: &[String]) -> Option<i32> {

@@ -81,7 +81,8 @@ fn exchange(server: &RadiusServer, request: &[u8]) -> Result<Answer, String> {
     let address = (host.as_str(), server.port).to_socket_addrs().ok().and_then(|mut a| a.next());
     let Some(address) = address else {
         return Err(format!(
-            "could not translate RADIUS server name \"{host}\" to address: Name or service not known"
+            "could not translate RADIUS server name \"{host}\" to address: Name or service not \
+             known"
         ));
     };
     let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };

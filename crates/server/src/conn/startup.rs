@@ -191,6 +191,7 @@ impl Conn {
             system_user: self.system_user.clone(),
             ssl: self.ssl_info(),
         })?;
+        self.wire.set_interrupts(session.interrupts());
         self.interrupts = Some(session.interrupts());
         let key_len = if parameters.version > startup::VERSION_3_0 { LONG_KEY } else { SHORT_KEY };
         let key = session.cancel_key();

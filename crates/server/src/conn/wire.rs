@@ -2,6 +2,7 @@
 //! has neither; buffers are lent by the thread that serves it.
 
 use base::{Error, Result, Severity, err};
+use engine::Interrupts;
 use os::poll::{Interest, wait_one};
 use os::wait::{WaitEvent, begin};
 use rustls::{ServerConfig, ServerConnection};
@@ -11,6 +12,7 @@ use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Bytes read at a time.
 const READ: usize = 32 << 10;
@@ -18,6 +20,10 @@ const READ: usize = 32 << 10;
 pub const FLUSH_AT: usize = 64 << 10;
 /// Buffers larger than this are not kept for the next connection.
 const KEEP: usize = 256 << 10;
+
+/// How often a wait for a client in the middle of a statement looks whether the session is to
+/// end.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// A client's socket.
 #[derive(Debug)]
@@ -122,6 +128,8 @@ pub struct Wire {
     /// What comes next cannot be made sense of: the connection ends.
     pub out_of_step: bool,
     tls: Option<Box<ServerConnection>>,
+    /// Who may want the session to end while it waits for the client.
+    interrupts: Option<Arc<Interrupts>>,
 }
 
 /// The error when the client is gone.
@@ -143,7 +151,30 @@ impl Wire {
             broken: false,
             out_of_step: false,
             tls: None,
+            interrupts: None,
         }
+    }
+
+    /// The session that the connection serves can be told to end.
+    pub fn set_interrupts(&mut self, interrupts: Arc<Interrupts>) {
+        self.interrupts = Some(interrupts);
+    }
+
+    /// Waits for the socket, in the middle of a statement. Only the session's end interrupts
+    /// that: a client cannot make sense of an error in the middle of a message, and one that
+    /// sends rows is told of a cancel when they have come.
+    fn wait_for_client(&mut self, event: WaitEvent, want: Interest) -> Result<()> {
+        let _waiting = begin(event);
+        let fd = self.socket.as_raw_fd();
+        while !wait_one(fd, want, Some(LOOK_EVERY)).map_err(|_| connection_lost())? {
+            let Some(interrupts) = &self.interrupts else { continue };
+            if interrupts.is_terminated() {
+                // Who does not read cannot be told either.
+                self.broken |= want.write;
+                interrupts.check()?;
+            }
+        }
+        Ok(())
     }
 
     /// From here on all bytes are encrypted; what has come already was, too.
@@ -345,11 +376,7 @@ impl Wire {
                     )
                     .severity(Severity::Fatal));
                 }
-                Got::Nothing => {
-                    let _waiting = begin(WaitEvent::ClientRead);
-                    let fd = self.socket.as_raw_fd();
-                    wait_one(fd, Interest::READ, None).map_err(|_| connection_lost())?;
-                }
+                Got::Nothing => self.wait_for_client(WaitEvent::ClientRead, Interest::READ)?,
             }
         }
     }
@@ -378,9 +405,7 @@ impl Wire {
     /// Sends everything, waiting for the client.
     pub fn send_blocking(&mut self) -> Result<()> {
         while !self.send() {
-            let _waiting = begin(WaitEvent::ClientWrite);
-            let fd = self.socket.as_raw_fd();
-            wait_one(fd, Interest::WRITE, None).map_err(|_| connection_lost())?;
+            self.wait_for_client(WaitEvent::ClientWrite, Interest::WRITE)?;
         }
         if self.broken { Err(connection_lost()) } else { Ok(()) }
     }
