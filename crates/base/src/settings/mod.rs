@@ -111,6 +111,8 @@ pub struct SettingDef {
     pub hidden: bool,
     /// RESET does not apply.
     pub no_reset: bool,
+    /// All that is marked of it, as the list has it.
+    pub flags: Vec<&'static str>,
     /// What it is for.
     pub description: &'static str,
 }
@@ -170,6 +172,7 @@ fn parse_line(index: usize, line: &'static str) -> SettingDef {
         report: flags.contains(&"REPORT"),
         hidden: flags.contains(&"HIDDEN"),
         no_reset: flags.contains(&"NO_RESET"),
+        flags,
         description: f[10],
     }
 }

@@ -253,7 +253,7 @@ impl SessionCore {
         Ok(())
     }
 
-    fn reset_authorization(&self, local: bool) -> Result<()> {
+    pub(crate) fn reset_authorization(&self, local: bool) -> Result<()> {
         let name = self.view()?.role(self.users().authenticated)?.name.clone();
         self.set_authorization(&name, local)
     }

@@ -303,6 +303,7 @@ impl Session {
                 self.portals = super::portals::Portals::default();
                 self.show_cursors();
                 self.core.prepared.lock().clear();
+                self.core.reset_authorization(false)?;
                 self.core.settings.lock().reset_all();
                 self.core.backend.unlock_all_advisory();
                 let board = &self.core.database.switchboard;

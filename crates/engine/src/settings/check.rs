@@ -31,7 +31,7 @@ fn invalid(def: &SettingDef, text: &str) -> Error {
 pub fn canonical(def: &SettingDef, text: &str) -> Result<SettingValue> {
     let as_text = |t: String| Ok(SettingValue::Text(Arc::from(t)));
     match def.name {
-        "DateStyle" => as_text(date_style(def, text)?),
+        "DateStyle" => as_text(date_style(def, text, "ISO, MDY")?),
         "client_encoding" => as_text(encoding(def, text)?),
         "search_path" => {
             split_list(text).ok_or_else(|| invalid(def, text).detail("List syntax is invalid."))?;
@@ -231,9 +231,21 @@ pub fn split_list(text: &str) -> Option<Vec<String>> {
     }
 }
 
+/// As [`canonical`], for a setting that keeps what a new value does not say.
+pub fn canonical_after(
+    def: &SettingDef,
+    text: &str,
+    current: &SettingValue,
+) -> Result<SettingValue> {
+    match def.name {
+        "DateStyle" => Ok(SettingValue::Text(Arc::from(date_style(def, text, current.as_str())?))),
+        _ => canonical(def, text),
+    }
+}
+
 /// `ISO, MDY` and its relatives: one word for the style, one for the order of fields.
-fn date_style(def: &SettingDef, text: &str) -> Result<String> {
-    let (mut style, mut order) = ("ISO", "MDY");
+fn date_style(def: &SettingDef, text: &str, current: &str) -> Result<String> {
+    let (mut style, mut order) = current.split_once(", ").unwrap_or(("ISO", "MDY"));
     let words = split_list(text).ok_or_else(|| invalid(def, text))?;
     for word in &words {
         match word.as_str() {
@@ -288,6 +300,8 @@ mod tests {
         assert_eq!(canonical(def, "german").unwrap().as_str(), "German, DMY");
         assert_eq!(canonical(def, "dmy, iso").unwrap().as_str(), "ISO, DMY");
         assert!(canonical(def, "foo").is_err());
+        let before = canonical(def, "SQL, YMD").unwrap();
+        assert_eq!(canonical_after(def, "postgres", &before).unwrap().as_str(), "Postgres, YMD");
     }
 
     #[test]

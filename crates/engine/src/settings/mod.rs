@@ -437,7 +437,12 @@ impl SessionSettings {
         let (key, value) = match settings::find(name) {
             Some(def) => {
                 allowed(def, actor)?;
-                (Key::Known(def.index), canonical(def, text)?)
+                let key = Key::Known(def.index);
+                let value = match self.value(&key) {
+                    Some(current) => check::canonical_after(def, text, current)?,
+                    None => canonical(def, text)?,
+                };
+                (key, value)
             }
             None => (custom(name)?, SettingValue::Text(Arc::from(text))),
         };
@@ -500,9 +505,7 @@ impl SessionSettings {
             let keep = match &key {
                 Key::Known(i) => {
                     let def = &settings::all()[*i];
-                    def.no_reset
-                        || def.context < SettingContext::Superuser
-                        || matches!(def.name, "role" | "session_authorization" | "seed")
+                    def.flags.contains(&"NO_RESET_ALL") || def.context < SettingContext::Superuser
                 }
                 Key::Custom(_) => false,
             };

@@ -11,6 +11,7 @@ pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
     Some(match name {
         "current_setting" => current(s, args),
         "set_config" => set(s, args),
+        "pg_settings_get_flags" => flags(args),
         _ => return None,
     })
 }
@@ -34,6 +35,22 @@ fn set(s: &dyn SysSession, args: &Args) -> Result<Datum> {
     let value = if args.is_null(1) { None } else { Some(args.text(1)?) };
     s.set_config(&name, value, args.bool(2))?;
     Ok(opt_text(s.settings().show(&name)))
+}
+
+/// What is marked of a setting; NULL if there is no such setting.
+fn flags(args: &Args) -> Result<Datum> {
+    const SHOWN: [(&str, &str); 6] = [
+        ("EXPLAIN", "EXPLAIN"),
+        ("NO_RESET", "NO_RESET"),
+        ("NO_RESET_ALL", "NO_RESET_ALL"),
+        ("HIDDEN", "NO_SHOW_ALL"),
+        ("NOT_IN_SAMPLE", "NOT_IN_SAMPLE"),
+        ("RUNTIME_COMPUTED", "RUNTIME_COMPUTED"),
+    ];
+    let Some(def) = settings::find(args.text(0)?) else { return Ok(Datum::Null) };
+    let marked = SHOWN.iter().filter(|(mark, _)| def.flags.contains(mark));
+    let marked: Vec<String> = marked.map(|(_, shown)| shown.to_string()).collect();
+    Ok(catalog::vector::from_texts(catalog::oids::TEXT, &marked))
 }
 
 /// The rows of `pg_settings`.

@@ -67,26 +67,26 @@ fn check_size(out: &mut Vec<u8>, start: usize) -> Result<()> {
     const HEAD: usize = 5;
     match out.len() - start - HEAD < LONGEST {
         true => Ok(()),
-        false => Err(too_long(out, start, start + HEAD)),
+        false => Err(too_long(out, start, start + HEAD, LONGEST)),
     }
 }
 
 /// Which value did not fit any more.
 #[cold]
-fn too_long(out: &mut Vec<u8>, start: usize, body: usize) -> Error {
+fn too_long(out: &mut Vec<u8>, start: usize, body: usize, most: usize) -> Error {
     let (mut held, mut more) = (2, 0);
     while let Some(len) = out.get(body + held..body + held + 4) {
         held += 4;
         // NULL has a length below nothing.
         more = i32::from_be_bytes([len[0], len[1], len[2], len[3]]).max(0) as usize;
-        if more >= LONGEST - held.min(LONGEST) {
+        if more >= most.saturating_sub(held) {
             break;
         }
         held += more;
     }
     out.truncate(start);
     out.shrink_to_fit();
-    err!(PROGRAM_LIMIT_EXCEEDED, "string buffer exceeds maximum allowed length ({LONGEST} bytes)")
+    err!(PROGRAM_LIMIT_EXCEEDED, "string buffer exceeds maximum allowed length ({most} bytes)")
         .detail(format!(
             "Cannot enlarge string buffer containing {held} bytes by {more} more bytes."
         ))
@@ -291,4 +291,24 @@ fn plain_text(column: Option<(Oid, ResultFormat)>, value: &Datum, out: &mut Vec<
         _ => return Err(Error::internal(format!("row of type {type_oid} was not formatted"))),
     };
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_too_long_is_taken_back_and_told_by_the_value_that_did_not_fit() {
+        let mut out = b"beforeD\0\0\0\0".to_vec();
+        out.extend_from_slice(&3u16.to_be_bytes());
+        for value in [Some(600), None, Some(600)] {
+            out.extend_from_slice(&value.unwrap_or(-1i32).to_be_bytes());
+            out.extend(std::iter::repeat_n(b'x', value.unwrap_or(0) as usize));
+        }
+        let e = too_long(&mut out, 6, 11, 1000);
+        assert_eq!(e.message(), "string buffer exceeds maximum allowed length (1000 bytes)");
+        let detail = "Cannot enlarge string buffer containing 614 bytes by 600 more bytes.";
+        assert_eq!(e.fields().detail.as_deref(), Some(detail));
+        assert_eq!(out, b"before");
+    }
 }
