@@ -196,7 +196,7 @@ impl Wal {
         }
         if let Some((_, file)) = &writer.segment {
             let _waiting = wait::begin(WaitEvent::WalSync);
-            self.counters.syncs.fetch_add(1, Ordering::Relaxed);
+            self.counters.count_sync();
             let began = os::clock::monotonic_nanos();
             file.sync()?;
             // A sliding mean; who has the writer is alone here.
@@ -258,7 +258,7 @@ impl Wal {
             let word = self.ring_word(at);
             let len = (whole - at) as usize;
             file.write_shared_at(&self.ring, word * 8, len, at % size)?;
-            self.counters.writes.fetch_add(1, Ordering::Relaxed);
+            self.counters.count_write(len as u64);
             at = whole;
         }
         if at < end {
@@ -268,7 +268,7 @@ impl Wal {
             self.ring.load(self.ring_word(at), &mut bounce[..len]);
             bounce[len..padded].fill(0);
             file.write_at(&bounce[..padded], at % size)?;
-            self.counters.writes.fetch_add(1, Ordering::Relaxed);
+            self.counters.count_write(padded as u64);
         }
         Ok(())
     }

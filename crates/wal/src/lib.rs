@@ -28,7 +28,7 @@ mod slots;
 pub use builder::{BlockFlags, RecordBuilder};
 pub use control::{CheckPoint, Control, ControlFile, DbState};
 pub use flush::FlushListener;
-pub use log::{PanicHandler, SyncMethod, Wal, WalConfig, WalStats};
+pub use log::{PanicHandler, SyncMethod, Wal, WalConfig, WalStats, WalWrites};
 pub use reader::{ReadOutcome, WalReader};
 pub use record::{BlockRef, Record};
 pub use recovery::{PageSource, RecoveryEnd, Redo, RedoTable};

@@ -8,6 +8,7 @@ use os::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use os::sync::{Arc, Mutex, RwLock, Weak};
 use os::thread::JoinHandle;
 use os::{AlignedBuf, Disk, SharedBuf};
+use std::cell::Cell;
 use std::path::Path;
 use std::time::Duration;
 
@@ -82,8 +83,19 @@ pub struct WalStats {
     pub bytes: u64,
     /// Times an inserter had to wait for room in the buffers.
     pub buffers_full: u64,
+    /// What the log's own writer wrote.
+    pub by_writer: WalWrites,
+    /// What others did, who waited for it.
+    pub by_others: WalWrites,
+}
+
+/// Writes of the log to its files.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct WalWrites {
     /// Writes.
     pub writes: u64,
+    /// Bytes written.
+    pub bytes: u64,
     /// Syncs.
     pub syncs: u64,
 }
@@ -91,8 +103,48 @@ pub struct WalStats {
 #[derive(Default)]
 pub(crate) struct Counters {
     pub buffers_full: AtomicU64,
-    pub writes: AtomicU64,
-    pub syncs: AtomicU64,
+    by_writer: WriteCounters,
+    by_others: WriteCounters,
+}
+
+#[derive(Default)]
+struct WriteCounters {
+    writes: AtomicU64,
+    bytes: AtomicU64,
+    syncs: AtomicU64,
+}
+
+thread_local! {
+    /// This thread is the log's own writer.
+    static IS_WRITER: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Counters {
+    fn own(&self) -> &WriteCounters {
+        if IS_WRITER.get() { &self.by_writer } else { &self.by_others }
+    }
+
+    /// So many bytes were written at once.
+    pub fn count_write(&self, bytes: u64) {
+        let own = self.own();
+        own.writes.fetch_add(1, Ordering::Relaxed);
+        own.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// What was written was synced.
+    pub fn count_sync(&self) {
+        self.own().syncs.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl WriteCounters {
+    fn now(&self) -> WalWrites {
+        WalWrites {
+            writes: self.writes.load(Ordering::Relaxed),
+            bytes: self.bytes.load(Ordering::Relaxed),
+            syncs: self.syncs.load(Ordering::Relaxed),
+        }
+    }
 }
 
 /// How the log's threads are told to work or to stop. Apart from the log, so that a thread
@@ -282,7 +334,10 @@ impl Wal {
             [("walwriter", Wal::flush_step as Step), ("walallocator", Wal::allocate_step)]
         {
             let (wal, signals) = (Arc::downgrade(self), self.signals.clone());
-            let body = move || run_steps(&wal, &signals, step);
+            let body = move || {
+                IS_WRITER.set(name == "walwriter");
+                run_steps(&wal, &signals, step);
+            };
             threads.push(os::thread::spawn(name, body).map_err(failed)?);
         }
         Ok(())
@@ -390,8 +445,8 @@ impl Wal {
             images,
             bytes,
             buffers_full: counters.buffers_full.load(Ordering::Relaxed),
-            writes: counters.writes.load(Ordering::Relaxed),
-            syncs: counters.syncs.load(Ordering::Relaxed),
+            by_writer: counters.by_writer.now(),
+            by_others: counters.by_others.now(),
         }
     }
 

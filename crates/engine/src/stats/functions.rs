@@ -352,10 +352,15 @@ fn io(env: &StatementEnv<'_>) -> Rows {
         let f: Vec<&str> = line.split('\t').collect();
         let can = |c: char| f[3].contains(c);
         let mut cells = io_cells(&all, f[0], f[1], f[2]);
-        // Whose turn it is to flush the log is not told apart: all of it is the sessions'.
-        if (f[0], f[1], f[2]) == ("client backend", "wal", "normal") {
-            cells[Op::Write as usize] = wal.writes;
-            cells[Op::Sync as usize] = wal.syncs;
+        // But for the log's own writer, who flushes is not told apart: it is the sessions.
+        let logged = match (f[0], f[1], f[2]) {
+            ("client backend", "wal", "normal") => Some(wal.by_others),
+            ("walwriter", "wal", "normal") => Some(wal.by_writer),
+            _ => None,
+        };
+        if let Some(logged) = logged {
+            cells[Op::Write as usize] = logged.writes;
+            cells[Op::Sync as usize] = logged.syncs;
         }
         let group = |c: char, op: Op, nanos: Option<Op>, bytes: bool| {
             let mut out = vec![Datum::Null; 2 + usize::from(bytes)];
@@ -363,7 +368,9 @@ fn io(env: &StatementEnv<'_>) -> Rows {
                 let n = cells[op as usize];
                 out[0] = count(n);
                 if bytes {
-                    out[1] = numeric(n * base::PAGE_SIZE as u64);
+                    let pages = n * base::PAGE_SIZE as u64;
+                    let written = logged.filter(|_| op == Op::Write).map(|l| l.bytes);
+                    out[1] = numeric(written.unwrap_or(pages));
                 }
                 let took = nanos.map_or(0, |op| cells[op as usize]);
                 *out.last_mut().unwrap_or(&mut Datum::Null) = Datum::F64(took as f64 / 1e6);
