@@ -8,7 +8,7 @@ use crate::restriction::Placement;
 use crate::root::Root;
 use base::Result;
 use ir::walk::conjuncts;
-use ir::{Expr, FromExpr, FromItem, JoinExpr, JoinKind, RteKind};
+use ir::{Expr, FromExpr, FromItem, JoinExpr, JoinKind, LockStrength, RteKind};
 use std::rc::Rc;
 
 /// What the join search works on: lists of relations, in which order is free.
@@ -215,6 +215,7 @@ impl Root<'_> {
         inner_joined: &Relids,
         quals: &[Expr],
     ) -> Result<SpecialJoin> {
+        self.refuse_locks(kind, left, right)?;
         let mut special = SpecialJoin {
             kind,
             min_left: left.clone(),
@@ -276,6 +277,25 @@ impl Root<'_> {
         special.min_left = if min_left.is_empty() { left.clone() } else { min_left };
         special.min_right = if min_right.is_empty() { right.clone() } else { min_right };
         Ok(special)
+    }
+
+    /// Rows that an outer join may have made up cannot be locked.
+    fn refuse_locks(&self, kind: JoinKind, left: &Relids, right: &Relids) -> Result<()> {
+        let nullable =
+            |index: u32| right.contains(index) || kind == JoinKind::Full && left.contains(index);
+        let Some(mark) = self.query.row_marks.iter().find(|m| nullable(m.rtindex)) else {
+            return Ok(());
+        };
+        let lock = match mark.strength {
+            LockStrength::ForKeyShare => "FOR KEY SHARE",
+            LockStrength::ForShare => "FOR SHARE",
+            LockStrength::ForNoKeyUpdate => "FOR NO KEY UPDATE",
+            LockStrength::ForUpdate => "FOR UPDATE",
+        };
+        Err(base::Error::new(
+            base::SqlState::FEATURE_NOT_SUPPORTED,
+            format!("{lock} cannot be applied to the nullable side of an outer join"),
+        ))
     }
 
     /// For a semijoin all of whose conditions are equalities: how to make its right side unique.
@@ -432,9 +452,11 @@ impl Root<'_> {
         }
     }
 
-    /// After the classes are known: notes those of join conditions that were kept apart.
-    pub fn finish_conditions(&mut self) -> Result<()> {
+    /// After the classes are known: leaves out joins that add nothing, and notes the classes of
+    /// join conditions that were kept apart.
+    pub fn finish_conditions(&mut self, items: &mut JoinItem) -> Result<()> {
         self.generate_base_implied()?;
+        self.remove_useless_joins(items)?;
         let all: Vec<Rc<Restriction>> =
             self.rels.iter().flat_map(|r| r.join_info.iter().cloned()).collect();
         for r in all {

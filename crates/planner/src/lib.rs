@@ -13,6 +13,7 @@ mod cost;
 mod equivalence;
 mod init;
 mod join_order;
+mod join_removal;
 mod level;
 mod parallel;
 mod path;

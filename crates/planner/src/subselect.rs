@@ -100,7 +100,7 @@ impl Root<'_> {
         let mut query = (*s.query).clone();
         if s.kind == SubLinkKind::Exists {
             let mut simple = query.clone();
-            if simplify_exists(&mut simple) {
+            if simplify_exists(&mut simple, self.env)? {
                 // One column, so that there is something to give.
                 query = simple;
             }

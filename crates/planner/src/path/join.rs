@@ -201,7 +201,7 @@ impl Root<'_> {
             return Ok(());
         }
         let inner_unique = matches!(kind, JoinKind::Inner | JoinKind::Left)
-            && self.is_unique_for(inner, outer, kind, restrictions)?;
+            && self.is_unique_inner(inner, outer, kind, restrictions)?;
         let semi = if matches!(kind, JoinKind::Semi | JoinKind::Anti) || inner_unique {
             self.semi_factors(kind, special, restrictions, self.rels[inner].rows)?
         } else {
@@ -248,16 +248,28 @@ impl Root<'_> {
     }
 
     /// True if the conditions match at most one inner row for each outer one.
-    fn is_unique_for(
+    fn is_unique_inner(
         &self,
         inner: usize,
         outer: usize,
         kind: JoinKind,
         restrictions: &[Rc<Restriction>],
     ) -> Result<bool> {
-        let Some(index) = self.rels[inner].relids.singleton() else { return Ok(false) };
+        match self.rels[inner].relids.singleton() {
+            Some(index) => self.is_unique_for(index, &self.rels[outer].relids, kind, restrictions),
+            None => Ok(false),
+        }
+    }
+
+    /// The same for a base relation and a set of relations.
+    pub fn is_unique_for(
+        &self,
+        index: u32,
+        outer_ids: &Relids,
+        kind: JoinKind,
+        restrictions: &[Rc<Restriction>],
+    ) -> Result<bool> {
         let Some(rel) = self.base_rel(index) else { return Ok(false) };
-        let outer_ids = &self.rels[outer].relids;
         let mut columns: Vec<i16> = Vec::new();
         for r in restrictions {
             if r.merge_families.is_empty() || kind == JoinKind::Left && r.pushed_down {

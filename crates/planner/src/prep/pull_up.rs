@@ -11,18 +11,22 @@ use ir::{CmdType, Expr, FromExpr, FromItem, JoinKind, Query, Rte, RteKind, Targe
 pub fn pull_up_subqueries(query: &mut Query, env: &Env) -> Result<()> {
     let mut found = Vec::new();
     query.jointree.items.iter().for_each(|item| tables_of(item, (false, None), &mut found));
+    let sets_nulls = !query.grouping_sets.is_empty();
     for (index, nullable, within) in found {
-        let rte = &query.rtable[index as usize - 1];
-        let RteKind::Subquery { query: sub, barrier, .. } = &rte.kind else { continue };
-        let stays = *barrier
-            || !is_simple(sub, env)?
-            || nullable && !goes_null(sub, env)?
-            || !query.grouping_sets.is_empty() && !has_columns_of_its_own(sub)
+        let rte = &mut query.rtable[index as usize - 1];
+        let RteKind::Subquery { query: sub, barrier, .. } = &mut rte.kind else { continue };
+        if *barrier || !is_simple(sub, env)? {
+            continue;
+        }
+        // Inner parts first: what they make of its columns decides.
+        pull_up_subqueries(sub, env)?;
+        let stays = nullable && !goes_null(sub, env)?
+            || sets_nulls && !has_columns_of_its_own(sub)
             || rte.lateral && within.is_some_and(|w| !refers_within(sub, &w));
         if stays {
             continue;
         }
-        let mut with = Some(pull_up_one(query, env, index)?);
+        let mut with = Some(pull_up_one(query, index));
         query.jointree.items.iter_mut().for_each(|item| replace_table(item, index, &mut with));
     }
     Ok(())
@@ -165,21 +169,20 @@ fn has_columns_of_its_own(sub: &Query) -> bool {
         .all(|(i, e)| matches!(e, Expr::Var(v) if v.levels_up == 0) && !exprs[..i].contains(e))
 }
 
-fn pull_up_one(query: &mut Query, env: &Env, index: u32) -> Result<FromItem> {
+fn pull_up_one(query: &mut Query, index: u32) -> FromItem {
     let offset = query.rtable.len() as u32;
     let slot = &mut query.rtable[index as usize - 1];
     let RteKind::Subquery { query: sub, view, barrier } =
         std::mem::replace(&mut slot.kind, RteKind::Result)
     else {
-        return Ok(FromItem::Table(index));
+        return FromItem::Table(index);
     };
     let mut sub = *sub;
     // The entry stays for permission checks and printing, but is no longer in the join tree.
     slot.kind = RteKind::Subquery { query: Box::new(Query::new(CmdType::Select)), view, barrier };
     slot.in_from = false;
     let lateral = slot.lateral;
-    // Inner parts first, then their columns are renumbered behind the outer range table.
-    pull_up_subqueries(&mut sub, env)?;
+    // Its columns are renumbered behind the outer range table.
     shift_varnos(&mut sub, offset);
     walk::shift_query_levels(&mut sub, -1, 1);
     let mut from = std::mem::take(&mut sub.jointree);
@@ -206,9 +209,9 @@ fn pull_up_one(query: &mut Query, env: &Env, index: u32) -> Result<FromItem> {
     query.rtable.append(&mut sub.rtable);
     substitute(query, &mut from, index, &sub.target_list);
     if from.quals.is_none() && from.items.len() == 1 {
-        return Ok(from.items.remove(0));
+        return from.items.remove(0);
     }
-    Ok(FromItem::From(Box::new(from)))
+    FromItem::From(Box::new(from))
 }
 
 /// Adds `offset` to every range-table index of the query's own level.

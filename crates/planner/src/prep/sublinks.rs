@@ -1,7 +1,7 @@
 //! EXISTS and IN conditions become semijoins and antijoins where that is the same.
 
 use crate::prep::pull_up::shift_item;
-use crate::prep::volatility;
+use crate::prep::{const_fold, volatility};
 use crate::root::Env;
 use base::Result;
 use ir::walk::{self, conjoin, conjuncts};
@@ -180,7 +180,7 @@ pub fn subquery_rte(sub: Query, name: &str, columns: Vec<String>) -> Rte {
 /// `[NOT] EXISTS (SELECT ... WHERE condition)` becomes a join on the condition.
 fn convert_exists(query: &mut Query, env: &Env, s: &SubLink, negated: bool) -> Result<Converted> {
     let mut sub = (*s.query).clone();
-    if !simplify_exists(&mut sub) || sub.jointree.items.is_empty() {
+    if !simplify_exists(&mut sub, env)? || sub.jointree.items.is_empty() {
         return Ok(None);
     }
     let Some(mut quals) = sub.jointree.quals.take() else { return Ok(None) };
@@ -238,8 +238,10 @@ fn convert_exists(query: &mut Query, env: &Env, s: &SubLink, negated: bool) -> R
 }
 
 /// Drops what does not matter for EXISTS; false if something that matters is there.
-pub fn simplify_exists(sub: &mut Query) -> bool {
-    let limit_harmless = match &sub.limit_count {
+pub fn simplify_exists(sub: &mut Query, env: &Env) -> Result<bool> {
+    // A number is given as a conversion to bigint.
+    let limit = sub.limit_count.clone().map(|e| const_fold::simplify(e, env, false)).transpose()?;
+    let limit_harmless = match &limit {
         None => true,
         Some(Expr::Const(c)) => match c.value {
             types::Datum::I64(n) => n > 0,
@@ -261,7 +263,7 @@ pub fn simplify_exists(sub: &mut Query) -> bool {
         || !sub.row_marks.is_empty()
         || !sub.ctes.is_empty()
     {
-        return false;
+        return Ok(false);
     }
     sub.limit_count = None;
     sub.target_list.clear();
@@ -270,5 +272,5 @@ pub fn simplify_exists(sub: &mut Query) -> bool {
     sub.has_distinct_on = false;
     sub.sort_clause.clear();
     sub.windows.clear();
-    true
+    Ok(true)
 }

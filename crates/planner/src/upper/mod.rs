@@ -121,9 +121,9 @@ impl Root<'_> {
             self.need_columns(&h, &output);
         }
         self.need_modify_columns(&output);
-        let items = self.deconstruct()?;
+        let mut items = self.deconstruct()?;
         self.plan_sources()?;
-        self.finish_conditions()?;
+        self.finish_conditions(&mut items)?;
         self.note_orders()?;
         self.size_and_scan_all()?;
         let mut joined = self.search_joins(&items)?;
