@@ -8,8 +8,8 @@ use types::io::bytes as forms;
 use types::{Blob, Datum};
 
 macro_rules! compare {
-    ($t:ty, $a:ident, $b:ident => $cmp:expr, $difference:expr; $eq:ident $ne:ident $lt:ident $le:ident $gt:ident
-     $ge:ident $cmpname:ident) => {
+    ($t:ty, $a:ident, $b:ident => $cmp:expr, $difference:expr;
+     $eq:ident $ne:ident $lt:ident $le:ident $gt:ident $ge:ident $cmpname:ident) => {
         &[
             total!($eq($a: $t, $b: $t) -> bool { $cmp.is_eq() }),
             total!($ne($a: $t, $b: $t) -> bool { $cmp.is_ne() }),
