@@ -41,6 +41,24 @@ pub(crate) fn zone_named(name: &str) -> Result<Arc<TimeZone>> {
     }
 }
 
+/// The zone that `make_timestamptz` is given: an offset must say its direction.
+fn zone_given(name: &str) -> Result<Arc<TimeZone>> {
+    if name.starts_with(|c: char| c.is_ascii_digit()) {
+        return Err(err!(
+            INVALID_PARAMETER_VALUE,
+            "invalid input syntax for type numeric time zone: \"{name}\""
+        )
+        .hint("Numeric time zones must have \"-\" or \"+\" as first character."));
+    }
+    match decode_offset(name) {
+        Ok(offset) => Ok(TimeZone::fixed(offset)),
+        Err(DtError::ZoneRange) => {
+            Err(err!(INVALID_PARAMETER_VALUE, "numeric time zone \"{name}\" out of range"))
+        }
+        Err(_) => zone_named(name),
+    }
+}
+
 /// A timestamp plus an interval: months and days in local time of `zone`, if given.
 pub(crate) fn add_interval(t: i64, i: &Interval, zone: Option<&TimeZone>) -> Result<i64> {
     if *i == Interval::INFINITY || *i == Interval::NEG_INFINITY {
@@ -450,7 +468,7 @@ fn from_epoch(seconds: f64) -> Result<i64> {
         return Ok(if seconds > 0.0 { INFINITY } else { NEG_INFINITY });
     }
     let out_of_range = || {
-        let shown = types::io::f64_text(seconds);
+        let shown = general(seconds);
         err!(DATETIME_FIELD_OVERFLOW, "timestamp out of range: \"{shown}\"")
     };
     if !(-210_866_803_200.0..9_224_318_016_000.0).contains(&seconds) {
@@ -560,6 +578,7 @@ fn make_date(year: i32, month: i32, day: i32) -> Result<i32> {
     // Negative years are BC; there is no year 0.
     let civil_year = if year < 0 { year + 1 } else { year };
     let bad = year == 0
+        || year == i32::MIN
         || !(1..=12).contains(&month)
         || day < 1
         || day > days_in_month(civil_year, month.clamp(1, 12));
@@ -588,10 +607,24 @@ fn make_time(hour: i32, minute: i32, second: f64) -> Result<i64> {
     Ok((hour as i64 * 60 + minute as i64) * USECS_PER_MINUTE + micros)
 }
 
+/// A number as C's `%g` writes it: six digits that mean something.
+fn general(x: f64) -> String {
+    let shown = format!("{x:.5e}");
+    let Some((mantissa, exponent)) = shown.split_once('e') else { return shown };
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let trimmed = |text: &str| match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text.to_string(),
+    };
+    if (-4..6).contains(&exponent) {
+        return trimmed(&format!("{x:.*}", (5 - exponent) as usize));
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{}e{sign}{:02}", trimmed(mantissa), exponent.abs())
+}
+
 fn seconds_text(second: f64) -> String {
-    let text = types::io::f64_text(second);
-    let digits = text.split('.').next().unwrap_or("").len();
-    if digits < 2 { format!("0{text}") } else { text }
+    format!("{:0>2}", general(second))
 }
 
 fn make_timestamp(args: &[Datum]) -> Result<i64> {
@@ -616,6 +649,9 @@ fn make_interval(args: &[Datum]) -> Result<Blob> {
     let seconds = args[6].as_f64();
     if !seconds.is_finite() {
         return Err(range());
+    }
+    if (seconds * 1e6).is_infinite() {
+        return Err(super::float::overflow());
     }
     let months = i32::try_from(n(0) * 12 + n(1)).map_err(|_| range())?;
     let days = i32::try_from(n(2) * 7 + n(3)).map_err(|_| range())?;
@@ -697,7 +733,7 @@ const MAKE: &[FnDef] = &[
         from_local(make_timestamp(args)?, &cx.env.format().timezone)
     }),
     raw!(make_timestamptz_at_timezone(cx, args) {
-        from_local(make_timestamp(args)?, &*zone_named(args[6].as_str())?)
+        from_local(make_timestamp(args)?, &*zone_given(args[6].as_str())?)
     }),
     raw!(make_interval(cx, args) { make_interval(args) }),
     raw!(overlaps_timestamp(cx, args) {

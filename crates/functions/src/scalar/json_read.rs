@@ -186,6 +186,10 @@ fn json_path(text: &str, steps: &Datum, as_text: bool) -> Result<Datum> {
 }
 
 fn jsonb_item(value: JsonbRef<'_>, index: i64) -> Option<JsonbRef<'_>> {
+    // A scalar is its own only element.
+    if !value.is_object() && !value.is_array() {
+        return matches!(index, 0 | -1).then_some(value);
+    }
     let at = if index < 0 { index + value.len() as i64 } else { index };
     value.item(usize::try_from(at).ok()?)
 }

@@ -182,7 +182,10 @@ const FUNCTIONS: &[FnDef] = &[
     row!(inetor(a: &[u8], b: &[u8]) { combine(a, b, "OR", |x, y| x | y) }),
     row!(inetpl(a: &[u8], n: i64) { plus(a, n as i128) }),
     row!("2631"(n: i64, a: &[u8]) { plus(a, n as i128) }),
-    row!(inetmi_int8(a: &[u8], n: i64) { plus(a, -(n as i128)) }),
+    row!(inetmi_int8(a: &[u8], n: i64) {
+        // The least number has no counterpart to add.
+        plus(a, i128::from(n.checked_neg().ok_or_else(out_of_range)?))
+    }),
     row!(inetmi(a: &[u8], b: &[u8]) {
         let (x, y) = (inet(a), inet(b));
         if x.v6 != y.v6 {

@@ -148,6 +148,9 @@ fn aclexplode(_: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
 }
 
 fn options(_: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
+    if types::array::ArrayRef::parse(args[0].as_bytes())?.has_nulls() {
+        base::bail!(NULL_VALUE_NOT_ALLOWED, "null array element not allowed in this context");
+    }
     let rows = types::array::texts_of(&args[0])
         .iter()
         .map(|option| match option.split_once('=') {

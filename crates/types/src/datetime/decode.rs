@@ -232,10 +232,13 @@ impl<'a> Decoder<'a> {
             return Err(DtError::BadFormat);
         }
         if !starts_with_digit {
-            // Either a month's name first, or a zone before the date.
+            // Either a month's name first, or a zone, which may only stand behind what it is of.
             let head: String = text.chars().take_while(char::is_ascii_alphabetic).collect();
             if !matches!(date_word(&head), Some(Word::Month(_) | Word::Weekday)) {
-                return self.named_zone(text);
+                return match self.time_only && self.mask & TIME == TIME {
+                    true => self.named_zone(text),
+                    false => Err(DtError::BadFormat),
+                };
             }
         }
         self.date(text)
@@ -749,7 +752,7 @@ pub(super) fn micros(fraction: &str) -> Result<i32, DtError> {
 }
 
 /// Seconds east of UTC of `+hh`, `+hh:mm`, `+hhmm`, `+hh:mm:ss`.
-pub(super) fn decode_offset(text: &str) -> Result<i32, DtError> {
+pub fn decode_offset(text: &str) -> Result<i32, DtError> {
     let (sign, body) = match text.as_bytes().first() {
         Some(b'+') => (1, &text[1..]),
         Some(b'-') => (-1, &text[1..]),
@@ -764,8 +767,10 @@ pub(super) fn decode_offset(text: &str) -> Result<i32, DtError> {
     let (hour, minute, second) = if body.contains(':') {
         let mut parts = body.split(':');
         let hour = n(parts.next().unwrap_or(""))?;
-        let minute = n(parts.next().unwrap_or(""))?;
-        let second = parts.next().map_or(Ok(0), n)?;
+        // Behind a colon there may be nothing.
+        let more = |part: Option<&str>| part.filter(|p| !p.is_empty()).map_or(Ok(0), n);
+        let minute = more(parts.next())?;
+        let second = more(parts.next())?;
         if parts.next().is_some() {
             return Err(DtError::BadFormat);
         }

@@ -20,7 +20,9 @@ pub use civil::{
     Civil, DAY_NAMES, MONTH_NAMES, date_from_julian, days_in_month, is_leap, julian_day,
     time_from_parts, time_parts,
 };
-pub use decode::{Decoded, DtError, Special, decode_date_time, decode_time, zone_by_word};
+pub use decode::{
+    Decoded, DtError, Special, decode_date_time, decode_offset, decode_time, zone_by_word,
+};
 pub use decode_interval::decode_interval;
 pub use encode::{
     Offset, write_date, write_interval, write_offset, write_time, write_timestamp,

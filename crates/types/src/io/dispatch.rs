@@ -163,7 +163,7 @@ fn input_by_kind(type_oid: Oid, text: &str, typmod: i32, cx: &IoCtx) -> Result<D
             let ranges = compare::normalize(ranges, range_type.base, cx.lookup)?;
             Ok(Datum::bytes(range::encode_multirange(type_oid, &ranges)))
         }
-        b'p' => Err(err!(FEATURE_NOT_SUPPORTED, "cannot accept a value of type {}", info.name)),
+        b'p' => Err(not_accepted(&info.name)),
         _ if info.elem.is_valid() => array_in(info.elem, text, typmod, cx),
         _ => Err(Error::unsupported(format!("text input of type {}", info.name))),
     }
@@ -216,6 +216,7 @@ pub fn output(type_oid: Oid, value: &Datum, cx: &IoCtx, out: &mut Vec<u8>) -> Re
 fn output_base(type_oid: Oid, value: &Datum, cx: &IoCtx, out: &mut Vec<u8>) -> Result<()> {
     match cx.lookup.type_info(type_oid) {
         Some(info) if info.typtype == b'd' => output(info.base, value, cx, out),
+        Some(info) if info.typtype == b'p' => Err(not_shown(&info.name)),
         _ => Err(Error::unsupported(format!("text output of type {type_oid}"))),
     }
 }
@@ -317,8 +318,19 @@ fn output_by_kind(type_oid: Oid, b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Res
         b'r' => range_out(b, cx, out),
         b'm' => multirange_out(b, cx, out),
         _ if info.elem.is_valid() || matches!(type_oid, oid::ANYARRAY) => array_out(b, cx, out),
+        b'p' => Err(not_shown(&info.name)),
         _ => Err(Error::unsupported(format!("text output of type {}", info.name))),
     }
+}
+
+#[cold]
+fn not_accepted(name: &str) -> Error {
+    err!(FEATURE_NOT_SUPPORTED, "cannot accept a value of type {name}")
+}
+
+#[cold]
+fn not_shown(name: &str) -> Error {
+    err!(FEATURE_NOT_SUPPORTED, "cannot display a value of type {name}")
 }
 
 fn reg_in(type_oid: Oid, text: &str, cx: &IoCtx) -> Result<Oid> {
@@ -401,17 +413,36 @@ fn uuid_out(b: &[u8], out: &mut Vec<u8>) {
 }
 
 fn vector_in(elem: Oid, text: &str) -> Result<Datum> {
-    let values = text
-        .split(|c: char| c.is_ascii() && is_space(c as u8))
-        .filter(|t| !t.is_empty())
-        .map(|t| {
-            if elem == oid::OID {
-                parse_oid(t).map(Datum::U32)
-            } else {
-                parse_i16(t).map(Datum::I16)
+    let is_blank = |c: char| c.is_ascii() && is_space(c as u8);
+    let mut values = Vec::new();
+    let mut rest = text.trim_start_matches(is_blank);
+    while !rest.is_empty() {
+        // Numbers of the one kind end at a blank, of the other where their digits end. Messages
+        // show all that is left.
+        let digit = |(i, c): (usize, char)| !(c.is_ascii_digit() || (i == 0 && "+-".contains(c)));
+        let end = match elem {
+            oid::OID => rest.char_indices().position(digit),
+            _ => rest.find(is_blank),
+        };
+        let (one, after) = rest.split_at(end.unwrap_or(rest.len()));
+        let value = match elem {
+            oid::OID => parse_oid(one).map(Datum::U32),
+            _ => parse_i16(one).map(Datum::I16),
+        };
+        match value {
+            Ok(value) => values.push(value),
+            Err(e) if e.code() == base::SqlState::NUMERIC_VALUE_OUT_OF_RANGE => {
+                let name = if elem == oid::OID { "oid" } else { "smallint" };
+                return Err(err!(
+                    NUMERIC_VALUE_OUT_OF_RANGE,
+                    "value \"{rest}\" is out of range for type {name}"
+                ));
             }
-        })
-        .collect::<Result<Vec<_>>>()?;
+            Err(e) if elem == oid::OID => return Err(parse_oid(rest).err().unwrap_or(e)),
+            Err(e) => return Err(parse_i16(rest).err().unwrap_or(e)),
+        }
+        rest = after.trim_start_matches(is_blank);
+    }
     make_array(&ElemType::builtin(elem), &values, &[values.len() as i32], &[0]).map(Datum::bytes)
 }
 

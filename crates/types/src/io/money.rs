@@ -25,12 +25,10 @@ pub(super) fn money_in(text: &str) -> Result<i64> {
     }
     let mut value: i128 = 0;
     let mut after_point: Option<u32> = None;
-    let mut digits = 0;
     let mut round_up = false;
     for c in body.chars() {
         match c {
             '0'..='9' => {
-                digits += 1;
                 let d = c as i128 - '0' as i128;
                 match &mut after_point {
                     Some(n) if *n >= 2 => {
@@ -49,9 +47,6 @@ pub(super) fn money_in(text: &str) -> Result<i64> {
             ',' if after_point.is_none() => {}
             _ => return Err(syntax("money", text)),
         }
-    }
-    if digits == 0 {
-        return Err(syntax("money", text));
     }
     for _ in after_point.unwrap_or(0).min(2)..2 {
         value *= 10;

@@ -67,7 +67,6 @@ fn parse_any(text: &str, type_name: &str, limit: u64) -> Result<i64> {
     };
     let most = limit + negative as u64;
     let mut value: u64 = 0;
-    let mut overflow = false;
     let mut last_underscore = !prefixed;
     if digits.is_empty() {
         return Err(syntax(type_name, text));
@@ -86,17 +85,12 @@ fn parse_any(text: &str, type_name: &str, limit: u64) -> Result<i64> {
         last_underscore = false;
         match value.checked_mul(radix as u64).and_then(|v| v.checked_add(digit as u64)) {
             Some(v) if v <= most => value = v,
-            _ => overflow = true,
-        }
-        if overflow {
-            value = 0;
+            // What comes behind is not looked at.
+            _ => return Err(range(type_name, text)),
         }
     }
     if last_underscore {
         return Err(syntax(type_name, text));
-    }
-    if overflow {
-        return Err(range(type_name, text));
     }
     Ok(if negative { (value as i64).wrapping_neg() } else { value as i64 })
 }

@@ -209,10 +209,10 @@ fn to_number(text: &str, template: &str) -> Result<Datum> {
     // No more digits before the point than the template has.
     let typmod = numeric::make_typmod((t.before + read.after) as i32, read.after as i32);
     let number: Numeric = numeric::apply_typmod(numeric::parse(&read.text)?, typmod)?;
-    let number = match t.shift as i32 {
-        0 => number,
+    let number = match t.has_shift() {
+        false => number,
         // The power of ten that it is multiplied by has 16 digits that mean something.
-        n => Numeric { dscale: number.dscale + 16, ..number }.shift10(-n),
+        true => Numeric { dscale: number.dscale + 16, ..number }.shift10(-(t.shift as i32)),
     };
     Ok(Datum::Bytes(number.encode()?))
 }

@@ -213,7 +213,7 @@ impl<'a> Printer<'a> {
             },
             Part::PlusMinus => self.out.push(if self.d.negative { '-' } else { '+' }),
             // Without any place the number is its point.
-            Part::Ordinal { .. } if self.t.before == 0 && !self.t.has_point => {
+            Part::Ordinal { .. } if self.t.before == 0 && !self.t.has_point && !self.d.negative => {
                 bail!(INVALID_TEXT_REPRESENTATION, "\".\" is not a number")
             }
             Part::Ordinal { upper }

@@ -146,7 +146,8 @@ impl Template {
             self.last_zero = Some(at);
         }
         if self.has_shift() {
-            self.shift += 1;
+            // Only the one kind of digits counts for the shift.
+            self.shift += usize::from(!zero);
             self.before += 1;
         } else if self.has_point {
             self.after += 1;
@@ -169,7 +170,7 @@ impl Template {
             || self.blank
     }
 
-    fn has_shift(&self) -> bool {
+    pub(super) fn has_shift(&self) -> bool {
         self.parts.contains(&Part::Shift)
     }
 
