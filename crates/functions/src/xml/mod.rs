@@ -169,7 +169,9 @@ fn comment(text: &str) -> Result<Datum> {
 const PLAIN: &[FnDef] = &[
     raw!(xmlcomment(_cx, args) { comment(args[0].as_str()) }),
     raw!(xmltext(_cx, args) {
-        Ok(Datum::string(escape(args[0].as_str()).replace('"', "&quot;")))
+        // Here the library's spelling of a carriage return is PostgreSQL's.
+        let text = escape(args[0].as_str()).replace('"', "&quot;").replace("&#x0d;", "&#13;");
+        Ok(Datum::string(text))
     }),
     raw!(texttoxml(cx, args) { parse(args[0].as_str(), by_option(cx)) }),
     raw!(xmltotext(_cx, args) { Ok(args[0].clone()) }),

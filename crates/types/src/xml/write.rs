@@ -10,7 +10,7 @@ pub fn escape(text: &str) -> String {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            '\r' => out.push_str("&#13;"),
+            '\r' => out.push_str("&#x0d;"),
             c => out.push(c),
         }
     }
