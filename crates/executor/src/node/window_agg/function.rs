@@ -75,6 +75,9 @@ impl WindowCall {
             _ => None,
         };
         for row in 0..p.rows {
+            if row % BATCH_ROWS == 0 {
+                run.check_interrupts()?;
+            }
             let value = match &self.kind {
                 Kind::RowNumber => Datum::I64(row as i64 + 1),
                 Kind::Rank => Datum::I64(p.peers_start(row) as i64 + 1),
@@ -116,7 +119,8 @@ impl WindowCall {
             }
             by = n.to_i64();
         }
-        let target = if forwards { row as i64 + by } else { row as i64 - by };
+        let at = row as i64;
+        let target = if forwards { at.saturating_add(by) } else { at.saturating_sub(by) };
         match usize::try_from(target) {
             Ok(t) if t < p.rows => self.arg(run, p, 0, t),
             _ if self.args.len() > 2 => self.arg(run, p, 2, row),
@@ -231,6 +235,9 @@ fn aggregate(
     let mut last: Option<(Vec<Range<usize>>, Datum)> = None;
     let mut fed = 0;
     for row in 0..p.rows {
+        if row % BATCH_ROWS == 0 {
+            run.check_interrupts()?;
+        }
         let frame = frames.of(run, row)?;
         let ranges = frames.ranges(row, frame.clone());
         if let Some((same, value)) = &last
