@@ -87,18 +87,19 @@ pub fn type_info(view: &CatalogView, oid: Oid) -> Option<Arc<TypeInfo>> {
     }))
 }
 
-/// The values of an enum type, in order; none of other types.
-fn enum_values(view: &CatalogView, info: &TypeInfo) -> Option<Vec<Oid>> {
-    match info.typtype {
-        b'e' => Some(view.enum_labels(info.oid).ok()?.iter().map(|l| l.oid).collect()),
-        _ => Some(Vec::new()),
-    }
+/// See [`TypeSource`].
+fn type_facts(view: &CatalogView, oid: Oid) -> Option<(Arc<TypeInfo>, Vec<Oid>)> {
+    let info = type_info(view, oid)?;
+    let values = match info.typtype {
+        b'e' => view.enum_labels(oid).ok()?.iter().map(|l| l.oid).collect(),
+        _ => Vec::new(),
+    };
+    Some((info, values))
 }
 
-/// The types of an index's keys that users made, with those that they are made of.
-fn known_types(index: &IndexDesc, type_info: TypeSource<'_>) -> KnownTypes {
+/// Those of these types that users made, with those that they are made of.
+fn known_types(mut left: Vec<Oid>, type_info: TypeSource<'_>) -> KnownTypes {
     let mut out = functions::TypeFacts::default();
-    let mut left: Vec<Oid> = index.tuple.attrs.iter().map(|a| a.type_oid).collect();
     while let Some(oid) = left.pop() {
         if oid < Oid::FIRST_NORMAL || out.types.contains_key(&oid) {
             continue;
@@ -132,11 +133,7 @@ impl RelationDesc {
             false => None,
         };
         let support = |family, type_oid, number| view.amproc(family, type_oid, type_oid, number);
-        let type_info = |oid| {
-            let info = type_info(view, oid)?;
-            let values = enum_values(view, &info)?;
-            Some((info, values))
-        };
+        let type_info = |oid| type_facts(view, oid);
         let open = open_relation_of(storage, self, toast.as_deref(), (&support, &type_info))?;
         Ok(self.opened.0.get_or_init(|| Arc::new(open)))
     }
@@ -244,7 +241,7 @@ fn open_index_of(
     support: Support<'_>,
     type_info: TypeSource<'_>,
 ) -> Result<Arc<IndexRel>> {
-    let types = known_types(index, type_info);
+    let types = known_types(index.tuple.attrs.iter().map(|a| a.type_oid).collect(), type_info);
     if index.am != oids::BTREE_AM {
         return Err(Error::unsupported(format!("access method {}", index.am)));
     }
@@ -301,9 +298,10 @@ pub fn compares_bytes(collation: Oid) -> bool {
     }
 }
 
-/// How a btree comparison function orders values.
-pub fn key_cmp(proc: Oid, collation: Oid) -> KeyCmp {
-    key_cmp_of(proc, (collation, Oid::INVALID), &KnownTypes::default())
+/// How a btree comparison function orders values of a type.
+pub fn key_cmp(view: &CatalogView, proc: Oid, collation: Oid, stored: Oid) -> KeyCmp {
+    let types = known_types(vec![stored], &|oid| type_facts(view, oid));
+    key_cmp_of(proc, (collation, stored), &types)
 }
 
 /// As [`key_cmp`], with the type of the values, and what is known of types that users made.
