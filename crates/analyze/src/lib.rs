@@ -54,10 +54,10 @@ pub use ddl::{
     trigger_when, without_places,
 };
 pub use policy::row_security_binds;
-pub use rewrite::{clear_places, default_of, rewrite, stored_expr};
+pub use rewrite::{clear_places, default_of, rewrite, stored_expr, view_query};
 pub use rule::{AnalysedRule, NEW, OLD, rule};
 pub use typename::{format_type, format_type_with};
-pub use updatable::query_reason;
+pub use updatable::{base_column, query_reason};
 
 use base::{Oid, Result};
 use catalog::CatalogView;

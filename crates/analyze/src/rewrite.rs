@@ -145,7 +145,7 @@ fn expand_virtual(env: &Env, query: &mut Query) -> Result<()> {
 }
 
 /// The query of a view.
-pub(crate) fn view_query(env: &Env, view: &RelationDesc) -> Result<Query> {
+pub fn view_query(env: &Env, view: &RelationDesc) -> Result<Query> {
     let Some(text) = view.view_query() else {
         return Err(Error::internal(format!("view \"{}\" has no query", view.name)));
     };

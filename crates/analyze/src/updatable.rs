@@ -60,6 +60,16 @@ pub fn query_reason(query: &Query, columns: bool) -> Option<&'static str> {
     None
 }
 
+/// The column of its base relation that a column of an updatable view is, if it is one.
+pub fn base_column(query: &Query, number: usize) -> Option<i16> {
+    let entry = base_entry(query)?;
+    let target = query.target_list.iter().filter(|t| !t.junk).nth(number.checked_sub(1)?)?;
+    match &target.expr {
+        Expr::Var(v) if column_reason(entry, target).is_none() => Some(v.attno),
+        _ => None,
+    }
+}
+
 /// Why a column of a view cannot be assigned to.
 pub(crate) fn column_reason(entry: u32, target: &ir::TargetEntry) -> Option<&'static str> {
     let other = "View columns that are not columns of their base relation are not updatable.";

@@ -194,7 +194,8 @@ SELECT current_database()::information_schema.sql_identifier AS catalog_name,
   NULL::information_schema.sql_identifier AS default_character_set_schema,
   NULL::information_schema.sql_identifier AS default_character_set_name,
   NULL::information_schema.character_data AS sql_path
-FROM pg_namespace n JOIN pg_authid a ON a.oid = n.nspowner;
+FROM pg_namespace n JOIN pg_authid a ON a.oid = n.nspowner
+WHERE pg_has_role(n.nspowner, 'USAGE') OR has_schema_privilege(n.oid, 'CREATE, USAGE');
 -- information_schema.tables
 SELECT current_database()::information_schema.sql_identifier AS table_catalog,
   n.nspname::information_schema.sql_identifier AS table_schema,
@@ -204,15 +205,20 @@ SELECT current_database()::information_schema.sql_identifier AS table_catalog,
     ELSE NULL END)::information_schema.character_data AS table_type,
   NULL::information_schema.sql_identifier AS self_referencing_column_name,
   NULL::information_schema.character_data AS reference_generation,
-  NULL::information_schema.sql_identifier AS user_defined_type_catalog,
-  NULL::information_schema.sql_identifier AS user_defined_type_schema,
-  NULL::information_schema.sql_identifier AS user_defined_type_name,
-  (CASE WHEN c.relkind IN ('r', 'p') THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no
+  (CASE WHEN t.oid IS NOT NULL THEN current_database() END)::information_schema.sql_identifier AS user_defined_type_catalog,
+  nt.nspname::information_schema.sql_identifier AS user_defined_type_schema,
+  t.typname::information_schema.sql_identifier AS user_defined_type_name,
+  (CASE WHEN c.relkind IN ('r', 'p') OR c.relkind IN ('v', 'f')
+    AND pg_relation_is_updatable(c.oid, false) & 8 = 8 THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no
     AS is_insertable_into,
-  'NO'::information_schema.yes_or_no AS is_typed,
+  (CASE WHEN t.oid IS NOT NULL THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS is_typed,
   NULL::information_schema.character_data AS commit_action
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN ('r', 'v', 'f', 'p');
+  LEFT JOIN (pg_type t JOIN pg_namespace nt ON nt.oid = t.typnamespace) ON t.oid = c.reloftype
+WHERE c.relkind IN ('r', 'v', 'f', 'p')
+  AND NOT pg_is_other_temp_schema(n.oid) AND (pg_has_role(c.relowner, 'USAGE')
+    OR has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+    OR has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE, REFERENCES'));
 -- pg_catalog.pg_stat_progress_analyze
 SELECT NULL::integer AS pid, NULL::oid AS datid, NULL::name AS datname, NULL::oid AS relid,
   NULL::text AS phase, NULL::bigint AS sample_blks_total, NULL::bigint AS sample_blks_scanned,
@@ -375,22 +381,6 @@ WHERE false;
 -- pg_catalog.pg_replication_origin_status
 SELECT NULL::oid AS local_id, NULL::text AS external_id, NULL::pg_lsn AS remote_lsn,
   NULL::pg_lsn AS local_lsn
-WHERE false;
--- information_schema.column_column_usage
-SELECT NULL::information_schema.sql_identifier AS table_catalog,
-  NULL::information_schema.sql_identifier AS table_schema,
-  NULL::information_schema.sql_identifier AS table_name,
-  NULL::information_schema.sql_identifier AS column_name,
-  NULL::information_schema.sql_identifier AS dependent_column
-WHERE false;
--- information_schema.column_domain_usage
-SELECT NULL::information_schema.sql_identifier AS domain_catalog,
-  NULL::information_schema.sql_identifier AS domain_schema,
-  NULL::information_schema.sql_identifier AS domain_name,
-  NULL::information_schema.sql_identifier AS table_catalog,
-  NULL::information_schema.sql_identifier AS table_schema,
-  NULL::information_schema.sql_identifier AS table_name,
-  NULL::information_schema.sql_identifier AS column_name
 WHERE false;
 -- information_schema.column_options
 SELECT NULL::information_schema.sql_identifier AS table_catalog,
@@ -623,7 +613,7 @@ SELECT current_database()::information_schema.sql_identifier AS table_catalog,
   (CASE WHEN b.oid IN (20, 21, 23, 700, 701) THEN 2 WHEN b.oid = 1700 THEN 10 END)::information_schema.cardinal_number AS numeric_precision_radix,
   (CASE WHEN b.oid IN (20, 21, 23) THEN 0 WHEN b.oid = 1700 AND m.mod <> -1 THEN (m.mod - 4) & 2047 END)::information_schema.cardinal_number AS numeric_scale,
   (CASE WHEN b.oid = 1082 THEN 0 WHEN b.oid IN (1083, 1114, 1184, 1266) THEN CASE WHEN m.mod < 0 THEN 6 ELSE m.mod END WHEN b.oid = 1186 THEN CASE WHEN m.mod < 0 OR m.mod & 65535 = 65535 THEN 6 ELSE m.mod & 65535 END END)::information_schema.cardinal_number AS datetime_precision,
-  NULL::information_schema.character_data AS interval_type,
+  information_schema._pg_interval_type(b.oid, m.mod)::information_schema.character_data AS interval_type,
   NULL::information_schema.cardinal_number AS interval_precision,
   NULL::information_schema.sql_identifier AS character_set_catalog,
   NULL::information_schema.sql_identifier AS character_set_schema,
@@ -645,11 +635,11 @@ SELECT current_database()::information_schema.sql_identifier AS table_catalog,
   'NO'::information_schema.yes_or_no AS is_self_referencing,
   (CASE WHEN a.attidentity IN ('a', 'd') THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS is_identity,
   (CASE a.attidentity WHEN 'a' THEN 'ALWAYS' WHEN 'd' THEN 'BY DEFAULT' END)::information_schema.character_data AS identity_generation,
-  NULL::information_schema.character_data AS identity_start,
-  NULL::information_schema.character_data AS identity_increment,
-  NULL::information_schema.character_data AS identity_maximum,
-  NULL::information_schema.character_data AS identity_minimum,
-  'NO'::information_schema.yes_or_no AS identity_cycle,
+  sq.seqstart::information_schema.character_data AS identity_start,
+  sq.seqincrement::information_schema.character_data AS identity_increment,
+  sq.seqmax::information_schema.character_data AS identity_maximum,
+  sq.seqmin::information_schema.character_data AS identity_minimum,
+  (CASE WHEN sq.seqcycle THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS identity_cycle,
   (CASE WHEN a.attgenerated = '' THEN 'NEVER' ELSE 'ALWAYS' END)::information_schema.character_data AS is_generated,
   (CASE WHEN a.attgenerated <> '' THEN pg_get_expr(d.adbin, d.adrelid) END)::information_schema.character_data AS generation_expression,
   (CASE WHEN c.relkind IN ('r', 'p') OR c.relkind IN ('v', 'f') AND pg_column_is_updatable(c.oid, a.attnum, false) THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS is_updatable
@@ -661,12 +651,16 @@ FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum
   CROSS JOIN LATERAL (SELECT CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END AS mod) m
   LEFT JOIN pg_collation co ON co.oid = a.attcollation AND co.collname <> 'default'
   LEFT JOIN pg_namespace con ON con.oid = co.collnamespace
-WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'f', 'p');
+  LEFT JOIN (pg_depend dep JOIN pg_sequence sq ON dep.classid = 'pg_class'::regclass AND dep.objid = sq.seqrelid AND dep.deptype = 'i')
+    ON dep.refclassid = 'pg_class'::regclass AND dep.refobjid = c.oid AND dep.refobjsubid = a.attnum AND a.attidentity <> ''
+WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'f', 'p')
+  AND NOT pg_is_other_temp_schema(n.oid) AND (pg_has_role(c.relowner, 'USAGE')
+    OR has_column_privilege(c.oid, a.attnum, 'SELECT, INSERT, UPDATE, REFERENCES'));
 -- information_schema.views
 SELECT current_database()::information_schema.sql_identifier AS table_catalog,
   n.nspname::information_schema.sql_identifier AS table_schema,
   c.relname::information_schema.sql_identifier AS table_name,
-  pg_get_viewdef(c.oid)::information_schema.character_data AS view_definition,
+  (CASE WHEN pg_has_role(c.relowner, 'USAGE') THEN pg_get_viewdef(c.oid) END)::information_schema.character_data AS view_definition,
   (CASE WHEN 'check_option=cascaded' = ANY (c.reloptions) THEN 'CASCADED'
     WHEN 'check_option=local' = ANY (c.reloptions) THEN 'LOCAL' ELSE 'NONE' END)::information_schema.character_data AS check_option,
   (CASE WHEN pg_relation_is_updatable(c.oid, false) & 20 = 20 THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS is_updatable,
@@ -675,7 +669,10 @@ SELECT current_database()::information_schema.sql_identifier AS table_catalog,
   (CASE WHEN EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = c.oid AND t.tgtype & 73 = 73) THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS is_trigger_deletable,
   (CASE WHEN EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = c.oid AND t.tgtype & 69 = 69) THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS is_trigger_insertable_into
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind = 'v';
+WHERE c.relkind = 'v'
+  AND NOT pg_is_other_temp_schema(n.oid) AND (pg_has_role(c.relowner, 'USAGE')
+    OR has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+    OR has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE, REFERENCES'));
 -- information_schema.sequences
 SELECT current_database()::information_schema.sql_identifier AS sequence_catalog,
   n.nspname::information_schema.sql_identifier AS sequence_schema,
@@ -690,7 +687,11 @@ SELECT current_database()::information_schema.sql_identifier AS sequence_catalog
   s.seqincrement::information_schema.character_data AS increment,
   (CASE WHEN s.seqcycle THEN 'YES' ELSE 'NO' END)::information_schema.yes_or_no AS cycle_option
 FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid
-  JOIN pg_namespace n ON n.oid = c.relnamespace;
+  JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
+    AND d.objid = c.oid AND d.deptype = 'i')
+  AND NOT pg_is_other_temp_schema(n.oid)
+  AND (pg_has_role(c.relowner, 'USAGE') OR has_sequence_privilege(c.oid, 'SELECT, UPDATE, USAGE'));
 -- information_schema.triggers
 SELECT current_database()::information_schema.sql_identifier AS trigger_catalog,
   n.nspname::information_schema.sql_identifier AS trigger_schema,
@@ -734,7 +735,10 @@ SELECT current_database()::information_schema.sql_identifier AS constraint_catal
   (CASE WHEN k.contype = 'u' THEN (SELECT CASE WHEN i.indnullsnotdistinct THEN 'NO' ELSE 'YES' END FROM pg_index i WHERE i.indexrelid = k.conindid) END)::information_schema.yes_or_no AS nulls_distinct
 FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
   JOIN pg_namespace cn ON cn.oid = k.connamespace JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE k.contype NOT IN ('t', 'x') AND c.relkind IN ('r', 'p');
+WHERE k.contype NOT IN ('t', 'x') AND c.relkind IN ('r', 'p')
+  AND NOT pg_is_other_temp_schema(n.oid) AND (pg_has_role(c.relowner, 'USAGE')
+    OR has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+    OR has_any_column_privilege(c.oid, 'INSERT, UPDATE, REFERENCES'));
 -- information_schema.key_column_usage
 SELECT current_database()::information_schema.sql_identifier AS constraint_catalog,
   cn.nspname::information_schema.sql_identifier AS constraint_schema,
@@ -749,7 +753,9 @@ FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
   JOIN pg_namespace cn ON cn.oid = k.connamespace JOIN pg_namespace n ON n.oid = c.relnamespace
   CROSS JOIN LATERAL generate_subscripts(k.conkey, 1) p(n)
   JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.conkey[p.n]
-WHERE k.contype IN ('p', 'u', 'f') AND c.relkind IN ('r', 'p');
+WHERE k.contype IN ('p', 'u', 'f') AND c.relkind IN ('r', 'p')
+  AND NOT pg_is_other_temp_schema(n.oid) AND (pg_has_role(c.relowner, 'USAGE')
+    OR has_column_privilege(c.oid, a.attnum, 'SELECT, INSERT, UPDATE, REFERENCES'));
 -- information_schema.referential_constraints
 SELECT current_database()::information_schema.sql_identifier AS constraint_catalog,
   cn.nspname::information_schema.sql_identifier AS constraint_schema,
@@ -760,19 +766,25 @@ SELECT current_database()::information_schema.sql_identifier AS constraint_catal
   (CASE k.confmatchtype WHEN 'f' THEN 'FULL' WHEN 'p' THEN 'PARTIAL' WHEN 's' THEN 'NONE' END)::information_schema.character_data AS match_option,
   (CASE k.confupdtype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' WHEN 'd' THEN 'SET DEFAULT' WHEN 'r' THEN 'RESTRICT' WHEN 'a' THEN 'NO ACTION' END)::information_schema.character_data AS update_rule,
   (CASE k.confdeltype WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' WHEN 'd' THEN 'SET DEFAULT' WHEN 'r' THEN 'RESTRICT' WHEN 'a' THEN 'NO ACTION' END)::information_schema.character_data AS delete_rule
-FROM pg_constraint k JOIN pg_namespace cn ON cn.oid = k.connamespace
+FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace cn ON cn.oid = k.connamespace
   LEFT JOIN pg_constraint r ON r.conrelid = k.confrelid AND r.conindid = k.conindid
     AND r.contype IN ('p', 'u')
   LEFT JOIN pg_namespace rn ON rn.oid = r.connamespace
-WHERE k.contype = 'f';
+WHERE k.contype = 'f' AND (pg_has_role(c.relowner, 'USAGE')
+    OR has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+    OR has_any_column_privilege(c.oid, 'INSERT, UPDATE, REFERENCES'));
 -- information_schema.check_constraints
 SELECT current_database()::information_schema.sql_identifier AS constraint_catalog,
   n.nspname::information_schema.sql_identifier AS constraint_schema,
   k.conname::information_schema.sql_identifier AS constraint_name,
-  (CASE k.contype WHEN 'n' THEN concat(a.attname, ' IS NOT NULL') ELSE pg_get_expr(k.conbin, k.conrelid) END)::information_schema.character_data AS check_clause
+  (CASE k.contype WHEN 'n' THEN concat(COALESCE(a.attname, 'VALUE'), ' IS NOT NULL') ELSE CASE WHEN k.conrelid = 0
+    THEN (regexp_match(pg_get_constraintdef(k.oid), '^CHECK \((.*)\)( NOT VALID)?$'))[1]
+    ELSE pg_get_expr(k.conbin, k.conrelid) END END)::information_schema.character_data AS check_clause
 FROM pg_constraint k JOIN pg_namespace n ON n.oid = k.connamespace
   LEFT JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[1]
-WHERE k.contype IN ('c', 'n');
+  LEFT JOIN pg_class c ON c.oid = k.conrelid LEFT JOIN pg_type t ON t.oid = k.contypid
+WHERE k.contype IN ('c', 'n')
+  AND pg_has_role(COALESCE(c.relowner, t.typowner), 'USAGE');
 -- information_schema.constraint_column_usage
 SELECT current_database()::information_schema.sql_identifier AS table_catalog,
   n.nspname::information_schema.sql_identifier AS table_schema,
@@ -786,25 +798,25 @@ FROM pg_constraint k JOIN pg_namespace cn ON cn.oid = k.connamespace
   JOIN pg_namespace n ON n.oid = c.relnamespace
   JOIN pg_attribute a ON a.attrelid = c.oid
     AND a.attnum = ANY (CASE WHEN k.contype = 'f' THEN k.confkey ELSE k.conkey END)
-WHERE k.contype IN ('c', 'n', 'p', 'u', 'f') AND NOT a.attisdropped;
+WHERE k.contype IN ('c', 'n', 'p', 'u', 'f') AND NOT a.attisdropped AND pg_has_role(c.relowner, 'USAGE');
 -- information_schema.domains
 SELECT current_database()::information_schema.sql_identifier AS domain_catalog,
   n.nspname::information_schema.sql_identifier AS domain_schema,
   t.typname::information_schema.sql_identifier AS domain_name,
   (CASE WHEN b.typelem <> 0 AND b.typlen = -1 THEN 'ARRAY' WHEN bn.nspname = 'pg_catalog' THEN format_type(b.oid, NULL) ELSE 'USER-DEFINED' END)::information_schema.character_data AS data_type,
-  NULL::information_schema.cardinal_number AS character_maximum_length,
-  NULL::information_schema.cardinal_number AS character_octet_length,
+  information_schema._pg_char_max_length(t.typbasetype, t.typtypmod)::information_schema.cardinal_number AS character_maximum_length,
+  information_schema._pg_char_octet_length(t.typbasetype, t.typtypmod)::information_schema.cardinal_number AS character_octet_length,
   NULL::information_schema.sql_identifier AS character_set_catalog,
   NULL::information_schema.sql_identifier AS character_set_schema,
   NULL::information_schema.sql_identifier AS character_set_name,
-  NULL::information_schema.sql_identifier AS collation_catalog,
-  NULL::information_schema.sql_identifier AS collation_schema,
-  NULL::information_schema.sql_identifier AS collation_name,
-  NULL::information_schema.cardinal_number AS numeric_precision,
-  NULL::information_schema.cardinal_number AS numeric_precision_radix,
-  NULL::information_schema.cardinal_number AS numeric_scale,
-  NULL::information_schema.cardinal_number AS datetime_precision,
-  NULL::information_schema.character_data AS interval_type,
+  (CASE WHEN nco.nspname IS NOT NULL THEN current_database() END)::information_schema.sql_identifier AS collation_catalog,
+  nco.nspname::information_schema.sql_identifier AS collation_schema,
+  co.collname::information_schema.sql_identifier AS collation_name,
+  information_schema._pg_numeric_precision(t.typbasetype, t.typtypmod)::information_schema.cardinal_number AS numeric_precision,
+  information_schema._pg_numeric_precision_radix(t.typbasetype, t.typtypmod)::information_schema.cardinal_number AS numeric_precision_radix,
+  information_schema._pg_numeric_scale(t.typbasetype, t.typtypmod)::information_schema.cardinal_number AS numeric_scale,
+  information_schema._pg_datetime_precision(t.typbasetype, t.typtypmod)::information_schema.cardinal_number AS datetime_precision,
+  information_schema._pg_interval_type(t.typbasetype, t.typtypmod)::information_schema.character_data AS interval_type,
   NULL::information_schema.cardinal_number AS interval_precision,
   t.typdefault::information_schema.character_data AS domain_default,
   current_database()::information_schema.sql_identifier AS udt_catalog,
@@ -817,7 +829,10 @@ SELECT current_database()::information_schema.sql_identifier AS domain_catalog,
   1::information_schema.sql_identifier AS dtd_identifier
 FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
   JOIN pg_type b ON b.oid = t.typbasetype JOIN pg_namespace bn ON bn.oid = b.typnamespace
-WHERE t.typtype = 'd';
+  LEFT JOIN (pg_collation co JOIN pg_namespace nco ON nco.oid = co.collnamespace)
+    ON t.typcollation = co.oid AND (nco.nspname, co.collname) <> ('pg_catalog', 'default')
+WHERE t.typtype = 'd'
+  AND (pg_has_role(t.typowner, 'USAGE') OR has_type_privilege(t.oid, 'USAGE'));
 -- pg_catalog.pg_stat_wal
 SELECT * FROM pg_stat_get_wal();
 -- pg_catalog.pg_stat_io

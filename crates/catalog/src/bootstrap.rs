@@ -55,8 +55,9 @@ pub fn bootstrap(storage: &Arc<Storage>, txn: &Txn, options: &BootstrapOptions) 
         let rel = rel.in_database(FIRST_DATABASE);
         storage.pool.create_relation(rel.relfile, buffer::Persistence::Permanent)?;
     }
-    for rel in builtin::relations().values() {
-        if matches!(rel.kind, RelKind::Table | RelKind::Toast) {
+    // Long rows of the tables go to the TOAST tables, which are ready for them then.
+    for kind in [RelKind::Toast, RelKind::Table] {
+        for rel in builtin::relations().values().filter(|r| r.kind == kind) {
             b.fill(rel)?;
         }
     }

@@ -12,6 +12,8 @@ pub enum Change {
     Relation(Oid),
     /// Types, enums, ranges and domains' constraints.
     Types,
+    /// The order of an enum's values, which indexes that are open know.
+    Enums,
     /// Functions and aggregates.
     Procs,
     /// Operators, their classes and families.
@@ -40,6 +42,7 @@ impl Change {
                 true
             }
             (Change::Types, Key::Constraint(_)) => true,
+            (Change::Enums, Key::Relation(_)) => true,
             (Change::Procs, Key::ProcAcl(_)) => true,
             (Change::Procs, Key::Proc(_) | Key::ProcName(_) | Key::Aggregate(_)) => true,
             (Change::Operators, key) => key.is_operator(),
@@ -78,7 +81,8 @@ pub fn changes_of(row: &SysRow) -> Result<Vec<Change>> {
         oids::PG_PARTITIONED_TABLE => vec![relation("partrelid")?],
         oids::PG_SEQUENCE => vec![relation("seqrelid")?],
         oids::PG_STATISTIC => vec![relation("starelid")?],
-        oids::PG_TYPE | oids::PG_ENUM | oids::PG_RANGE => vec![Change::Types],
+        oids::PG_TYPE | oids::PG_RANGE => vec![Change::Types],
+        oids::PG_ENUM => vec![Change::Types, Change::Enums],
         oids::PG_PROC | oids::PG_AGGREGATE => vec![Change::Procs],
         oids::PG_OPERATOR
         | oids::PG_OPCLASS

@@ -18,8 +18,27 @@ use base::{Error, Oid, Result, bail};
 use os::sync::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
-use txn::{Txn, Wait};
+use txn::{Snapshot, Txn, Wait};
 use types::{Batch, Datum};
+
+/// `(a, b)=(1, x)` for a key of numbers and names.
+fn key_text(row: &SysRow, columns: &[i16]) -> Option<String> {
+    let (mut names, mut values) = (Vec::new(), Vec::new());
+    for n in columns {
+        let i = *n as usize - 1;
+        let attr = &row.table.tuple.attrs[i];
+        names.push(attr.name.to_string());
+        values.push(match (&row.values[i], attr.type_oid) {
+            (Datum::U32(n), _) => n.to_string(),
+            (Datum::I16(n), _) => n.to_string(),
+            (Datum::I32(n), _) => n.to_string(),
+            (Datum::Char(c), _) => char::from(*c).to_string(),
+            (text @ Datum::Bytes(_), oids::NAME | oids::TEXT) => text.as_str().to_string(),
+            _ => return None,
+        });
+    }
+    Some(format!("({})=({})", names.join(", "), values.join(", ")))
+}
 
 /// The system tables of one database, opened as they are needed. Shared by its sessions.
 pub struct SysTables {
@@ -124,13 +143,17 @@ impl HeapStore {
             let mut probe = table.files.heap.probe(x);
             let outcome = index.am().insert(storage, index, &values, tid, check, &mut probe)?;
             if let InsertOutcome::Conflict(_) = outcome {
-                return Err(base::err!(
+                let error = base::err!(
                     UNIQUE_VIOLATION,
                     "duplicate key value violates unique constraint \"{}\"",
                     desc.name
                 )
                 .table("pg_catalog", table.desc.name.to_string())
-                .constraint(desc.name.to_string()));
+                .constraint(desc.name.to_string());
+                return Err(match key_text(row, &desc.columns) {
+                    Some(key) => error.detail(format!("Key {key} already exists.")),
+                    None => error,
+                });
             }
         }
         Ok(())
@@ -152,8 +175,17 @@ impl HeapStore {
     }
 }
 
-impl RowStore for HeapStore {
-    fn index_scan(&self, index: Oid, key: &[Datum]) -> Result<Vec<SysRow>> {
+impl HeapStore {
+    /// At most so many rows that pass the keys, as a snapshot sees them, in the index's order or
+    /// against it.
+    pub fn scan_range(
+        &self,
+        index: Oid,
+        keys: Vec<ScanKey>,
+        snapshot: &Snapshot,
+        direction: Direction,
+        most: usize,
+    ) -> Result<Vec<SysRow>> {
         let desc = system_relation(index)?;
         let Some(index_desc) = &desc.index else {
             return Err(Error::internal(format!("{index} is not an index")));
@@ -162,20 +194,15 @@ impl RowStore for HeapStore {
         let static_table = system_relation(index_desc.table)?;
         let at = table.desc.indexes.iter().position(|i| i.oid == index);
         let at = at.ok_or_else(|| Error::internal("a system index is not its table's"))?;
-        let txn = self.txn()?;
-        let snapshot = txn.latest_snapshot();
         let storage = self.tables.storage();
-        let viewer = Viewer::mvcc(storage, &snapshot);
-        let keys: Vec<ScanKey> = key
-            .iter()
-            .enumerate()
-            .map(|(i, value)| ScanKey::new(i as u16, Strategy::Eq, value.clone()))
-            .collect();
+        let viewer = Viewer::mvcc(storage, snapshot);
         let index = &table.files.indexes[at];
         let mut scan = index.am().begin_scan(storage, index, keys, Default::default())?;
         let mut found = Vec::new();
         let natts = static_table.tuple.natts();
-        while let Some(tid) = scan.next(Direction::Forward)? {
+        while found.len() < most
+            && let Some(tid) = scan.next(direction)?
+        {
             let mut values = vec![Datum::Null; natts];
             match table.files.heap.fetch(tid, &viewer, &mut values)? {
                 Found::Row(tid) => found.push(SysRow { table: static_table, tid, values }),
@@ -184,6 +211,18 @@ impl RowStore for HeapStore {
             }
         }
         Ok(found)
+    }
+}
+
+impl RowStore for HeapStore {
+    fn index_scan(&self, index: Oid, key: &[Datum]) -> Result<Vec<SysRow>> {
+        let keys = key
+            .iter()
+            .enumerate()
+            .map(|(i, value)| ScanKey::new(i as u16, Strategy::Eq, value.clone()))
+            .collect();
+        let snapshot = self.txn()?.latest_snapshot();
+        self.scan_range(index, keys, &snapshot, Direction::Forward, usize::MAX)
     }
 
     fn table_scan(&self, oid: Oid) -> Result<Vec<SysRow>> {

@@ -72,6 +72,7 @@ indexes! {
     PG_FOREIGN_TABLE_RELID = 3119, "ftrelid";
     PG_FOREIGN_SERVER_OID = 113, "oid";
     PG_LARGEOBJECT_METADATA_OID = 2996, "oid";
+    PG_LARGEOBJECT_PAGE = 2683, "loid, pageno";
     PG_DATABASE_NAME = 2671, "datname";
     PG_DATABASE_OID = 2672, "oid";
     PG_TABLESPACE_NAME = 2698, "spcname";

@@ -46,8 +46,9 @@ impl fmt::Debug for Opened {
 /// Where operator families' support functions are found.
 type Support<'a> = &'a dyn Fn(Oid, Oid, i16) -> Result<Option<Oid>>;
 
-/// Where facts about types that users made are found.
-type TypeFacts<'a> = &'a dyn Fn(Oid) -> Option<Arc<TypeInfo>>;
+/// Where facts about types that users made are found: how values are held, and the values of
+/// enum types in order.
+type TypeSource<'a> = &'a dyn Fn(Oid) -> Option<(Arc<TypeInfo>, Vec<Oid>)>;
 
 /// Facts about a type for reading, writing and comparing its values.
 pub fn type_info(view: &CatalogView, oid: Oid) -> Option<Arc<TypeInfo>> {
@@ -86,17 +87,27 @@ pub fn type_info(view: &CatalogView, oid: Oid) -> Option<Arc<TypeInfo>> {
     }))
 }
 
-/// The types of an index's keys that users made, with those that they are made of.
-fn known_types(index: &IndexDesc, type_info: TypeFacts<'_>) -> KnownTypes {
-    let mut out = std::collections::HashMap::new();
-    let mut left: Vec<Oid> = index.tuple.attrs.iter().map(|a| a.type_oid).collect();
+/// See [`TypeSource`].
+fn type_facts(view: &CatalogView, oid: Oid) -> Option<(Arc<TypeInfo>, Vec<Oid>)> {
+    let info = type_info(view, oid)?;
+    let values = match info.typtype {
+        b'e' => view.enum_labels(oid).ok()?.iter().map(|l| l.oid).collect(),
+        _ => Vec::new(),
+    };
+    Some((info, values))
+}
+
+/// Those of these types that users made, with those that they are made of.
+fn known_types(mut left: Vec<Oid>, type_info: TypeSource<'_>) -> KnownTypes {
+    let mut out = functions::TypeFacts::default();
     while let Some(oid) = left.pop() {
-        if oid < Oid::FIRST_NORMAL || out.contains_key(&oid) {
+        if oid < Oid::FIRST_NORMAL || out.types.contains_key(&oid) {
             continue;
         }
-        if let Some(info) = type_info(oid) {
+        if let Some((info, values)) = type_info(oid) {
             left.extend([info.base, info.elem]);
-            out.insert(oid, info);
+            out.types.insert(oid, info);
+            out.enums.insert(oid, values);
         }
     }
     Arc::new(out)
@@ -122,7 +133,7 @@ impl RelationDesc {
             false => None,
         };
         let support = |family, type_oid, number| view.amproc(family, type_oid, type_oid, number);
-        let type_info = |oid| type_info(view, oid);
+        let type_info = |oid| type_facts(view, oid);
         let open = open_relation_of(storage, self, toast.as_deref(), (&support, &type_info))?;
         Ok(self.opened.0.get_or_init(|| Arc::new(open)))
     }
@@ -142,7 +153,7 @@ fn open_relation_of(
     storage: &Arc<Storage>,
     rel: &RelationDesc,
     toast: Option<&RelationDesc>,
-    (support, type_info): (Support<'_>, TypeFacts<'_>),
+    (support, type_info): (Support<'_>, TypeSource<'_>),
 ) -> Result<OpenRelation> {
     let toast = match toast {
         None => None,
@@ -228,9 +239,9 @@ pub fn open_index(index: &IndexDesc, support: Support<'_>) -> Result<Arc<IndexRe
 fn open_index_of(
     index: &IndexDesc,
     support: Support<'_>,
-    type_info: TypeFacts<'_>,
+    type_info: TypeSource<'_>,
 ) -> Result<Arc<IndexRel>> {
-    let types = known_types(index, type_info);
+    let types = known_types(index.tuple.attrs.iter().map(|a| a.type_oid).collect(), type_info);
     if index.am != oids::BTREE_AM {
         return Err(Error::unsupported(format!("access method {}", index.am)));
     }
@@ -243,8 +254,10 @@ fn open_index_of(
         })?;
         deduplicate &= support(family, input, 4)?.is_some();
         let option = index.options.get(i).copied().unwrap_or(0);
+        let collation = index.collations.get(i).copied().unwrap_or_default();
+        let stored = index.tuple.attrs.get(i).map_or(input, |a| a.type_oid);
         keys.push(KeyColumn {
-            cmp: key_cmp_of(proc, index.collations.get(i).copied().unwrap_or_default(), &types),
+            cmp: key_cmp_of(proc, (collation, stored), &types),
             desc: option & 1 != 0,
             nulls_first: option & 2 != 0,
         });
@@ -285,14 +298,20 @@ pub fn compares_bytes(collation: Oid) -> bool {
     }
 }
 
-/// How a btree comparison function orders values.
-pub fn key_cmp(proc: Oid, collation: Oid) -> KeyCmp {
-    key_cmp_of(proc, collation, &KnownTypes::default())
+/// How a btree comparison function orders values of a type.
+pub fn key_cmp(view: &CatalogView, proc: Oid, collation: Oid, stored: Oid) -> KeyCmp {
+    let types = known_types(vec![stored], &|oid| type_facts(view, oid));
+    key_cmp_of(proc, (collation, stored), &types)
 }
 
-/// As [`key_cmp`], with the types that users made among those compared.
-fn key_cmp_of(proc: Oid, collation: Oid, types: &KnownTypes) -> KeyCmp {
+/// As [`key_cmp`], with the type of the values, and what is known of types that users made.
+fn key_cmp_of(proc: Oid, (collation, stored): (Oid, Oid), types: &KnownTypes) -> KeyCmp {
     let types = types.clone();
+    // The values of a domain are those of its base type.
+    let stored = match types.types.get(&stored) {
+        Some(t) if t.typtype == b'd' => t.base,
+        _ => stored,
+    };
     match proc.0 {
         350 | 351 | 842 | 356 | 358 | 1693 | 1092 | 2045 | 1314 | 1107 | 377 | 3251 | 5096
         | 2188 | 2189 | 2190 | 2191 | 2192 | 2193 => KeyCmp::Int,
@@ -301,7 +320,7 @@ fn key_cmp_of(proc: Oid, collation: Oid, types: &KnownTypes) -> KeyCmp {
         360 if compares_bytes(collation) => KeyCmp::Bytes,
         404 => KeyCmp::Custom(Arc::new(compare_oid_vectors)),
         _ => KeyCmp::Custom(Arc::new(move |a: &Datum, b: &Datum| {
-            compare_by_proc(proc, (collation, &types), a, b)
+            compare_by_proc(proc, (collation, stored, &types), a, b)
         })),
     }
 }
@@ -314,7 +333,7 @@ fn compare_oid_vectors(a: &Datum, b: &Datum) -> Result<Ordering> {
 
 fn compare_by_proc(
     proc: Oid,
-    (collation, types): (Oid, &KnownTypes),
+    (collation, stored, types): (Oid, Oid, &KnownTypes),
     a: &Datum,
     b: &Datum,
 ) -> Result<Ordering> {
@@ -324,7 +343,7 @@ fn compare_by_proc(
         .filter(|e| e.has_body)
         .ok_or_else(|| Error::unsupported(format!("comparing values with function {proc}")))?;
     let env = StaticEnv::with_types(types);
-    let info = CallInfo { collation, ..CallInfo::of(proc) };
+    let info = CallInfo { collation, arg_types: vec![stored; 2], ..CallInfo::of(proc) };
     let mut state = functions::CallState::default();
     let mut cx = FnCtx { env: &env, call: &info, state: &mut state };
     match entry.call(&mut cx, &[a.clone(), b.clone()])? {

@@ -96,8 +96,17 @@ impl Partitioning {
             let collation = key.collations.get(i).copied().unwrap_or_default();
             let number = if key.strategy == b'h' { 2 } else { 1 };
             let proc = view.amproc(class.family, ty, ty, number)?.unwrap_or_default();
+            // The class of an enum's column is for any enum; the column says for which.
+            let stored = match key.columns.get(i) {
+                Some(n) if *n > 0 => rel.tuple.attrs[*n as usize - 1].type_oid,
+                _ => ty,
+            };
+            let cmp = match key.strategy {
+                b'h' => KeyCmp::Int,
+                _ => key_cmp(view, proc, collation, stored),
+            };
             keys.push(KeyColumn {
-                cmp: if key.strategy == b'h' { KeyCmp::Int } else { key_cmp(proc, collation) },
+                cmp,
                 hash: proc,
                 collation,
                 family: class.family,

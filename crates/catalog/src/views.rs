@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// Definitions, each after a line `-- schema.name`.
-const TEXT: &str = include_str!("../data/views.sql");
+const TEXT: &str =
+    concat!(include_str!("../data/views.sql"), include_str!("../data/information_schema.sql"));
 
 fn table() -> &'static Vec<(Oid, &'static str)> {
     static TABLE: OnceLock<Vec<(Oid, &'static str)>> = OnceLock::new();

@@ -5,7 +5,7 @@ use base::Oid;
 use catalog::{CatalogView, oids};
 
 /// The name SQL has for a type, if it is another than the type's own.
-fn sql_name(oid: Oid) -> Option<&'static str> {
+pub fn sql_name(oid: Oid) -> Option<&'static str> {
     Some(match oid {
         oids::BOOL => "boolean",
         oids::BPCHAR => "character",

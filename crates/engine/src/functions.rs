@@ -12,8 +12,10 @@ pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<R
         .or_else(|| crate::advisory_fn::call(env, call, args))
         .or_else(|| crate::notify_fn::call(env, call, args))
         .or_else(|| crate::auth_files::call(env, call, args))
+        .or_else(|| crate::large_object::call(env, call, args))
         .or_else(|| crate::stats::call(env, call, args))
         .or_else(|| sysfn::call(env, call, args))
+        .or_else(|| crate::sql_function::call_built_in(env, call, args))
 }
 
 /// The rows of a set-returning one; `None` if it is not among them.
@@ -28,4 +30,5 @@ pub fn rows(
         .or_else(|| crate::auth_files::rows(env, call, args))
         .or_else(|| crate::stats::rows(env, call, args))
         .or_else(|| sysfn::rows(env, call, args))
+        .or_else(|| crate::sql_function::rows_built_in(env, call, args))
 }

@@ -19,6 +19,7 @@ pub mod ddl;
 mod describe;
 mod functions;
 mod inner_query;
+mod large_object;
 pub mod log;
 pub mod notify;
 mod notify_fn;

@@ -5,7 +5,7 @@ use crate::ddl::function::function_params;
 use crate::session::{RunParts, is_query};
 use crate::settings::Actor;
 use base::{Error, Oid, Result, bail};
-use catalog::{ProcDesc, oids};
+use catalog::{ProcDesc, generic, oids};
 use executor::{CompiledStmt, Execution};
 use functions::{CallInfo, CallState, FnCtx};
 use ir::{CmdType, Query};
@@ -52,6 +52,19 @@ pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<R
         oids::SQL_LANGUAGE => scalar(env, &p, call, args),
         _ => Err(unsupported_language(env, &p)),
     })
+}
+
+/// Runs a built-in function that is written in SQL; `None` if it is not one.
+pub fn call_built_in(
+    env: &StatementEnv<'_>,
+    call: &CallInfo,
+    args: &[Datum],
+) -> Option<Result<Datum>> {
+    let p = match env.view.find_proc(call.fn_oid) {
+        Ok(p) => p.filter(|p| p.language == oids::SQL_LANGUAGE)?,
+        Err(e) => return Some(Err(e)),
+    };
+    Some(scalar(env, &p, call, args))
 }
 
 /// Runs a procedure; gives its outputs. `None` if it is built in.
@@ -115,10 +128,32 @@ pub fn rows(
         Err(e) => return Some(Err(e)),
     };
     Some(match p.language {
-        oids::SQL_LANGUAGE => run(env, &p, call, args, true)
-            .and_then(|(rows, shape)| rows.into_iter().map(|r| whole(&shape, r)).collect()),
+        oids::SQL_LANGUAGE => all_rows(env, &p, call, args),
         _ => Err(unsupported_language(env, &p)),
     })
+}
+
+/// The rows of a built-in set-returning function that is written in SQL.
+pub fn rows_built_in(
+    env: &StatementEnv<'_>,
+    call: &CallInfo,
+    args: &[Datum],
+) -> Option<Result<Vec<Vec<Datum>>>> {
+    let p = match env.view.find_proc(call.fn_oid) {
+        Ok(p) => p.filter(|p| p.language == oids::SQL_LANGUAGE)?,
+        Err(e) => return Some(Err(e)),
+    };
+    Some(all_rows(env, &p, call, args))
+}
+
+fn all_rows(
+    env: &StatementEnv<'_>,
+    p: &ProcDesc,
+    call: &CallInfo,
+    args: &[Datum],
+) -> Result<Vec<Vec<Datum>>> {
+    let (rows, shape) = run(env, p, call, args, true)?;
+    rows.into_iter().map(|r| whole(&shape, r)).collect()
 }
 
 /// A row's columns and the row itself.
@@ -380,8 +415,10 @@ pub fn body(
 fn analysed(env: &StatementEnv<'_>, p: &ProcDesc, call: &CallInfo) -> Result<Vec<Query>> {
     let cx = crate::analysis::env(env);
     Ok(match &p.sql_body {
-        Some(body) => crate::cook::body_from_text(body)?,
-        None => {
+        Some(body) if functions::builtin::proc(p.oid).is_none() => {
+            crate::cook::body_from_text(body)?
+        }
+        body => {
             let names = p.arg_names.clone().unwrap_or_default();
             let all = p.all_arg_types.as_ref().unwrap_or(&p.arg_types);
             let modes = p.arg_modes.clone().unwrap_or_default();
@@ -390,7 +427,8 @@ fn analysed(env: &StatementEnv<'_>, p: &ProcDesc, call: &CallInfo) -> Result<Vec
                 *t = *given;
             }
             let mut queries = Vec::new();
-            for stmt in env.core.parse(&p.source)? {
+            let source = body.as_deref().map_or(p.source.to_string(), statements_of);
+            for stmt in env.core.parse(&source)? {
                 if !is_query(&stmt.stmt) {
                     let name = crate::session::statement_name(&stmt.stmt);
                     return Err(Error::unsupported(format!("{name} in a function in SQL")));
@@ -401,6 +439,17 @@ fn analysed(env: &StatementEnv<'_>, p: &ProcDesc, call: &CallInfo) -> Result<Vec
             queries
         }
     })
+}
+
+/// The body of a built-in function, which is SQL as it was declared, as plain statements.
+fn statements_of(body: &str) -> String {
+    match body.strip_prefix("RETURN ") {
+        Some(value) => format!("SELECT {value}"),
+        None => {
+            let inner = body.trim_start_matches("BEGIN ATOMIC").trim_end();
+            inner.strip_suffix("END").unwrap_or(inner).to_string()
+        }
+    }
 }
 
 /// Coerces the last statement's columns to what the function returns.
@@ -430,7 +479,11 @@ fn fit_result(
     let outs: Option<Vec<Oid>> = match (&p.all_arg_types, &p.arg_modes) {
         (Some(all), Some(modes)) => {
             let outs = all.iter().zip(modes).filter(|(_, m)| matches!(m, b'o' | b'b' | b't'));
-            Some(outs.map(|(t, _)| *t).collect())
+            let resolve = |t: Oid| {
+                let found = generic::resolve(&env.view, &p.arg_types, &call.arg_types, t)?;
+                Ok(found.unwrap_or(t))
+            };
+            Some(outs.map(|(t, _)| resolve(*t)).collect::<Result<_>>()?)
         }
         _ => None,
     };

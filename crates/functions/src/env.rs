@@ -133,7 +133,16 @@ pub trait FnEnv {
 }
 
 /// Facts about types that are not built in, for comparisons without a session.
-pub type KnownTypes = Arc<HashMap<Oid, Arc<TypeInfo>>>;
+pub type KnownTypes = Arc<TypeFacts>;
+
+/// What comparisons have to know of types.
+#[derive(Clone, Debug, Default)]
+pub struct TypeFacts {
+    /// How their values are held.
+    pub types: HashMap<Oid, Arc<TypeInfo>>,
+    /// The values of enum types, in order.
+    pub enums: HashMap<Oid, Vec<Oid>>,
+}
 
 /// A session of nothing but the built-in rows, for constant folding and tests.
 pub struct StaticEnv {
@@ -241,7 +250,7 @@ pub fn builtin_type_info(oid: Oid) -> Option<TypeInfo> {
 
 impl TypeLookup for StaticEnv {
     fn type_info(&self, oid: Oid) -> Option<Arc<TypeInfo>> {
-        builtin_type_info(oid).map(Arc::new).or_else(|| self.types.get(&oid).cloned())
+        builtin_type_info(oid).map(Arc::new).or_else(|| self.types.types.get(&oid).cloned())
     }
     fn row_desc(&self, _: Oid, _: i32) -> Option<Arc<TupleDesc>> {
         None
@@ -280,7 +289,7 @@ impl CatalogLookup for StaticEnv {
     }
     fn compare_proc(&self, type_oid: Oid) -> Option<Oid> {
         use types::oid;
-        let general = match self.types.get(&type_oid) {
+        let general = match self.types.types.get(&type_oid) {
             Some(t) if t.elem.is_valid() => oid::ANYARRAY,
             Some(t) => match t.typtype {
                 b'e' => oid::ANYENUM,
@@ -297,8 +306,9 @@ impl CatalogLookup for StaticEnv {
     fn hash_procs(&self, type_oid: Oid) -> Option<(Oid, Oid)> {
         builtin_hash_procs(type_oid)
     }
-    fn enum_values(&self, _: Oid) -> Vec<(Oid, String)> {
-        Vec::new()
+    fn enum_values(&self, type_oid: Oid) -> Vec<(Oid, String)> {
+        let values = self.types.enums.get(&type_oid).into_iter().flatten();
+        values.map(|v| (*v, String::new())).collect()
     }
     fn schema_name(&self, oid: Oid) -> Option<String> {
         builtin::namespace(oid).map(|n| n.nspname.to_string())

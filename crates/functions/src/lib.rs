@@ -27,7 +27,9 @@ pub mod xml;
 
 pub use agg::{AggFactory, GroupedAgg, aggregate};
 pub use call::{Arg, BatchFn, CallInfo, CallState, FnCtx, FnDef, RowFn, Rows};
-pub use env::{CatalogLookup, FnEnv, KnownTypes, QueryRows, StaticEnv, builtin_type_info};
+pub use env::{
+    CatalogLookup, FnEnv, KnownTypes, QueryRows, StaticEnv, TypeFacts, builtin_type_info,
+};
 pub use registry::{FnEntry, call_row, check_held, lookup, lookup_collated, lookup_prosrc};
 pub use scalar::hash::{hash_bytes, hash_f64};
 pub use scalar::regex::Regex;

@@ -41,6 +41,12 @@ impl IoError {
         self.errno
     }
 
+    /// Why it failed, in the operating system's words.
+    pub fn reason(&self) -> String {
+        let text = io::Error::from_raw_os_error(self.errno).to_string();
+        text.split(" (os error").next().unwrap_or_default().to_string()
+    }
+
     /// The path the operation was about.
     pub fn path(&self) -> &Path {
         &self.path

@@ -89,7 +89,8 @@ impl Order {
         ) else {
             return Ok(None);
         };
-        Ok(Some(Order { cmp: catalog::key_cmp(proc, attr.collation), eq, lt }))
+        let cmp = catalog::key_cmp(&view, proc, attr.collation, attr.type_oid);
+        Ok(Some(Order { cmp, eq, lt }))
     }
 }
 

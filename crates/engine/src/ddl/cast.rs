@@ -259,11 +259,7 @@ impl Ddl<'_> {
 
     /// The row of an object in a table that has an OID but no index on it here.
     pub(super) fn row_of(&self, class: Oid, oid: Oid) -> Result<SysRow> {
-        for row in self.rows.table_scan(class)? {
-            if row.oid("oid")? == oid {
-                return Ok(row);
-            }
-        }
-        Err(err!(INTERNAL_ERROR, "cache lookup failed for object {oid}"))
+        let found = self.find_row(class, oid)?;
+        found.ok_or_else(|| err!(INTERNAL_ERROR, "cache lookup failed for object {oid}"))
     }
 }

@@ -8,7 +8,7 @@ use super::relation::NewRelation;
 use super::table::def_text;
 use base::{Error, Oid, Result, SqlState, bail, err};
 use catalog::depend::{self, DependKind, ObjectAddress};
-use catalog::{ConstraintDesc, RelKind, SysRow, TypeDesc, indexes, oids};
+use catalog::{ConstraintDesc, EnumLabel, RelKind, SysRow, TypeDesc, indexes, oids};
 use parser::ast::{
     self, AlterDomainAction, AlterDomainStmt, AlterEnumStmt, Constraint, ConstraintKind,
     CreateDomainStmt, CreateTypeKind, CreateTypeStmt, DefElem, DefValue, Name, Object,
@@ -173,15 +173,27 @@ impl Ddl<'_> {
             if labels[..i].contains(label) {
                 bail!(DUPLICATE_OBJECT, "enum label \"{label}\" used more than once");
             }
-            self.insert_label(oid, label, i as f32 + 1.0)?;
+            self.insert_label(oid, label, i as f32 + 1.0, &[])?;
         }
         self.add_array(oid, last, namespace, b'i')
     }
 
-    fn insert_label(&self, type_oid: Oid, label: &str, order: f32) -> Result<()> {
-        // Even numbers say that the labels' order is the order of their numbers.
+    /// Adds a label to those that a type has.
+    fn insert_label(
+        &self,
+        type_oid: Oid,
+        label: &str,
+        order: f32,
+        others: &[EnumLabel],
+    ) -> Result<()> {
+        // Even numbers say that the labels' order is the order of their numbers; a label for which
+        // that is not so gets an odd one.
+        let fits = |oid: Oid| {
+            let mut even = others.iter().filter(|l| l.oid.0 % 2 == 0);
+            even.all(|l| (l.oid < oid) == (l.sort_order < order))
+        };
         let mut oid = self.rows.new_oid(oids::PG_ENUM)?;
-        while oid.0 % 2 == 1 {
+        while (oid.0 % 2 == 0) != fits(oid) {
             oid = self.rows.new_oid(oids::PG_ENUM)?;
         }
         let mut row = SysRow::new(oids::PG_ENUM)?;
@@ -266,7 +278,7 @@ impl Ddl<'_> {
             }
             return self.alter_enum(stmt);
         }
-        self.insert_label(t.oid, &stmt.new_value, order)
+        self.insert_label(t.oid, &stmt.new_value, order, &labels)
     }
 
     fn create_range(&self, name: &Name, options: &[DefElem]) -> Result<()> {

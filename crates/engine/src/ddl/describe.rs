@@ -148,6 +148,7 @@ impl Ddl<'_> {
             | ObjectKind::Procedure
             | ObjectKind::Routine
             | ObjectKind::Aggregate => self.find_routine(object, missing_ok),
+            ObjectKind::LargeObject => self.find_large_object(object),
             ObjectKind::Operator => self.find_operator_object(object, missing_ok),
             ObjectKind::Cast => self.find_cast_object(object, missing_ok),
             ObjectKind::DomainConstraint => self.find_domain_constraint(object, missing_ok),
@@ -231,6 +232,18 @@ impl Ddl<'_> {
                 self.format_type(a.object, -1)
             ),
         }
+    }
+
+    fn find_large_object(&self, object: &Object) -> Result<Found> {
+        let text = object.name.last();
+        let oid = Oid(text.parse().map_err(|_| {
+            err!(INVALID_TEXT_REPRESENTATION, "invalid input syntax for type oid: \"{text}\"")
+        })?);
+        let index = indexes::PG_LARGEOBJECT_METADATA_OID;
+        if self.rows.index_scan(index, &[Datum::U32(oid.0)])?.is_empty() {
+            bail!(UNDEFINED_OBJECT, "large object {oid} does not exist");
+        }
+        Ok(Found::Object(ObjectAddress::new(oids::PG_LARGEOBJECT, oid)))
     }
 
     fn oid_by_name(&self, index: Oid, name: &str) -> Result<Option<Oid>> {
@@ -494,6 +507,10 @@ impl Ddl<'_> {
             }
             oids::PG_AUTHID => return self.check_admin(a.object),
             _ if self.is_superuser()? => return Ok(()),
+            oids::PG_LARGEOBJECT => {
+                let row = self.row_by_oid(indexes::PG_LARGEOBJECT_METADATA_OID, a.object)?;
+                (row.oid("lomowner")?, format!("large object {}", a.object))
+            }
             class => match super::grant::acl_class(class) {
                 Some(class) => {
                     let row = self.row_by_oid(class.index, a.object)?;
@@ -519,7 +536,9 @@ impl Ddl<'_> {
                 match a.sub {
                     0 => format!("{} {name}", rel.kind.noun()),
                     n => {
-                        let column = &rel.tuple.attrs[n as usize - 1].name;
+                        let column = super::identity::column_name(&rel, n).ok_or_else(|| {
+                            err!(INTERNAL_ERROR, "cache lookup failed for attribute {n}")
+                        })?;
                         format!("column {column} of {} {name}", rel.kind.noun())
                     }
                 }
@@ -647,6 +666,17 @@ impl Ddl<'_> {
             }
             oids::PG_OPFAMILY => format!("operator family {}", self.opfamily_label(a.object)?),
             oids::PG_AMOP | oids::PG_AMPROC => self.describe_member(a)?,
+            oids::PG_LARGEOBJECT => format!("large object {}", a.object),
+            oids::PG_SUBSCRIPTION => named("subscription", "subname")?,
+            oids::PG_TRANSFORM => {
+                let row = self.row_of(a.class, a.object)?;
+                let language = self.row_of(oids::PG_LANGUAGE, row.oid("trflang")?)?;
+                format!(
+                    "transform for {} language {}",
+                    self.format_type(row.oid("trftype")?, -1),
+                    language.text("lanname")?
+                )
+            }
             oids::PG_AM => named("access method", "amname")?,
             oids::PG_TABLESPACE => named("tablespace", "spcname")?,
             oids::PG_EVENT_TRIGGER => named("event trigger", "evtname")?,

@@ -350,6 +350,7 @@ impl Ddl<'_> {
             oids::PG_POLICY => {
                 self.delete_all(indexes::PG_POLICY_OID, &key)?;
             }
+            oids::PG_LARGEOBJECT => self.remove_large_object(a.object)?,
             oids::PG_REWRITE => {
                 self.delete_all(indexes::PG_REWRITE_OID, &key)?;
             }

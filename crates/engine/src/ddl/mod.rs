@@ -17,6 +17,7 @@ pub mod foreign_key;
 mod foreign_key_tree;
 pub mod function;
 pub mod grant;
+mod identity;
 pub mod index;
 pub mod inherit;
 pub mod key;
@@ -44,6 +45,8 @@ pub mod trigger;
 pub mod type_name;
 
 pub mod view;
+
+pub use identity::Identity;
 
 use crate::session::StatementEnv;
 use crate::settings::SessionSettings;

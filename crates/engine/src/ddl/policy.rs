@@ -1,6 +1,7 @@
 //! CREATE POLICY and ALTER POLICY.
 
 use super::Ddl;
+use super::shared_depend::POLICY;
 use base::{Error, Oid, Result, SqlState, bail, err};
 use catalog::depend::{self, DependKind, ObjectAddress};
 use catalog::{RelKind, RelationDesc, SysRow, oids, vector};
@@ -111,7 +112,32 @@ impl Ddl<'_> {
             .set_opt_text("polqual", text(&using)?.as_deref())?
             .set_opt_text("polwithcheck", text(&check)?.as_deref())?;
         self.rows.insert(row)?;
+        self.depend_policy_roles(oid, &roles)?;
         self.depend_policy(oid, &rel, [&using, &check])
+    }
+
+    /// Records the roles that a policy is for; everyone is none of them.
+    fn depend_policy_roles(&self, oid: Oid, roles: &[Oid]) -> Result<()> {
+        let own = ObjectAddress::new(oids::PG_POLICY, oid);
+        self.forget_roles(own, POLICY, None)?;
+        for role in roles.iter().filter(|r| r.is_valid()) {
+            self.depend_role(own, *role, POLICY)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a role from those that a policy is for; false if there is no other.
+    pub fn remove_role_from_policy(&self, oid: Oid, role: Oid) -> Result<bool> {
+        let mut row = self.row_by_oid(catalog::indexes::PG_POLICY_OID, oid)?;
+        let mut roles = row.oids("polroles")?;
+        roles.retain(|r| *r != role);
+        if roles.is_empty() {
+            return Ok(false);
+        }
+        row.set("polroles", vector::from_oids(oids::OID_ARRAY, &roles))?;
+        self.rows.update(row)?;
+        self.depend_policy_roles(oid, &roles)?;
+        Ok(true)
     }
 
     /// ALTER POLICY.
@@ -148,8 +174,9 @@ impl Ddl<'_> {
             row.opt_text(column)?.map(|t| crate::cook::from_text(&t)).transpose()
         };
         let (using, check) = (stored(&row, "polqual")?, stored(&row, "polwithcheck")?);
-        let oid = row.oid("oid")?;
+        let (oid, roles) = (row.oid("oid")?, row.oids("polroles")?);
         self.rows.update(row)?;
+        self.depend_policy_roles(oid, &roles)?;
         depend::forget(self.rows, ObjectAddress::new(oids::PG_POLICY, oid))?;
         self.depend_policy(oid, &rel, [&using, &check])
     }

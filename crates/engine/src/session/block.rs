@@ -308,6 +308,7 @@ impl Session {
         }
         self.core.files.lock().open_doors();
         self.core.forget_exports();
+        self.core.large_objects.clear();
         let core = &self.core;
         core.changes.hand_on(core.state.oid, &core.database.changes, self.statement_micros);
         self.block = Block::default();
@@ -358,6 +359,7 @@ impl Session {
         self.core.foreign_keys.clear();
         let pool = &self.core.database.storage().pool;
         self.core.forget_exports();
+        self.core.large_objects.clear();
         let files = self.core.files.lock().aborted(pool);
         self.core.files.lock().open_doors();
         self.leave_transaction(|settings| {
@@ -572,6 +574,7 @@ impl Session {
         let from = txn.current_sub();
         txn.commit_sub()?;
         self.core.files.lock().sub_committed(from, txn.current_sub());
+        self.core.large_objects.sub_committed(from, txn.current_sub());
         self.core.settings.lock().commit_level();
         Ok(())
     }
@@ -580,6 +583,7 @@ impl Session {
         let sub = txn.current_sub();
         txn.abort_sub()?;
         self.core.foreign_keys.sub_aborted(sub);
+        self.core.large_objects.sub_aborted(sub);
         let pool = &self.core.database.storage().pool;
         self.core.files.lock().sub_aborted(pool, sub)?;
         self.core.settings.lock().abort_level();

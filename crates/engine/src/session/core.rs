@@ -90,6 +90,8 @@ pub struct SessionCore {
     configuration: std::sync::atomic::AtomicU64,
     /// Channels listened to and messages to be sent.
     pub listening: Mutex<crate::notify::Listening>,
+    /// Large objects that are open.
+    pub large_objects: crate::large_object::Descriptors,
     /// Foreign keys to be looked at.
     pub foreign_keys: crate::ri::ForeignKeys,
     /// Temporary tables that are emptied (`false`) or dropped (`true`) at commit.
@@ -149,6 +151,7 @@ impl SessionCore {
             configuration: configuration.into(),
             listening: Mutex::default(),
             cursors: Mutex::default(),
+            large_objects: Default::default(),
             foreign_keys: Default::default(),
             txn: Mutex::new(None),
             users: Mutex::new(users),

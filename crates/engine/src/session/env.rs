@@ -3,6 +3,8 @@
 use super::Session;
 use super::core::SessionCore;
 use super::lookup::ViewLookup;
+use crate::ddl::Ddl;
+use crate::ddl::no_files::NoFiles;
 use crate::settings::Resolved;
 use base::{Error, Oid, Result};
 use catalog::CatalogView;
@@ -65,6 +67,22 @@ impl<'a> StatementEnv<'a> {
 }
 
 impl StatementEnv<'_> {
+    /// Does something with the rows of the system tables, but not with files.
+    pub(crate) fn with_ddl<T>(&self, work: impl FnOnce(&Ddl<'_>) -> Result<T>) -> Result<T> {
+        let settings = self.core.settings.lock().clone();
+        let notices = RefCell::default();
+        let ddl = Ddl {
+            rows: &*self.core.store,
+            view: self.view.clone(),
+            env: self,
+            storage: &NoFiles,
+            settings: &settings,
+            notices: &notices,
+            text: "",
+        };
+        work(&ddl)
+    }
+
     /// The settings that every statement reads.
     pub(crate) fn settings(&self) -> &Resolved {
         &self.settings

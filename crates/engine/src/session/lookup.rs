@@ -332,6 +332,50 @@ impl CatalogLookup for ViewLookup {
     }
 }
 
+/// A name in parts, as functions that are given one as a text read it: whatever is not quoted is
+/// taken as it is, but in small letters.
+fn qualified_name(text: &str) -> Result<parser::ast::Name> {
+    const LENGTH_MAX: usize = 63;
+    let invalid = || err!(INVALID_NAME, "invalid name syntax");
+    let blank = |c: char| c.is_ascii_whitespace() || c == '\x0b';
+    let mut parts = Vec::new();
+    let mut rest = text.trim_start_matches(blank);
+    loop {
+        let mut part = String::new();
+        if let Some(mut quoted) = rest.strip_prefix('"') {
+            loop {
+                let (piece, after) = quoted.split_once('"').ok_or_else(invalid)?;
+                part.push_str(piece);
+                let Some(more) = after.strip_prefix('"') else {
+                    rest = after;
+                    break;
+                };
+                part.push('"');
+                quoted = more;
+            }
+        } else {
+            let end = rest.find(|c| c == '.' || blank(c)).unwrap_or(rest.len());
+            if end == 0 {
+                return Err(invalid());
+            }
+            part.push_str(&rest[..end].to_ascii_lowercase());
+            rest = &rest[end..];
+        }
+        let mut end = part.len().min(LENGTH_MAX);
+        while !part.is_char_boundary(end) {
+            end -= 1;
+        }
+        part.truncate(end);
+        parts.push(part);
+        rest = rest.trim_start_matches(blank);
+        match rest.strip_prefix('.') {
+            Some(after) => rest = after.trim_start_matches(blank),
+            None if rest.is_empty() => return Ok(parser::ast::Name { parts, pos: 0 }),
+            None => return Err(invalid()),
+        }
+    }
+}
+
 /// The parts of an object's name; operators have no letters.
 fn reg_parts(reg_type: Oid, text: &str) -> Result<parser::ast::Name> {
     if reg_type == oids::REGTYPE {
@@ -339,7 +383,7 @@ fn reg_parts(reg_type: Oid, text: &str) -> Result<parser::ast::Name> {
         return Ok(parser::ast::Name { parts: vec![text.to_string()], pos: 0 });
     }
     if !matches!(reg_type, oids::REGOPER | oids::REGOPERATOR) {
-        return parser::parse_name(text).map_err(|_| err!(INVALID_NAME, "invalid name syntax"));
+        return qualified_name(text);
     }
     let name = text.trim().split('(').next().unwrap_or("").trim();
     let parts = match name.rsplit_once('.') {

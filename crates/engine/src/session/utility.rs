@@ -56,6 +56,7 @@ fn kind_word(kind: ObjectKind) -> &'static str {
         ObjectKind::ForeignDataWrapper => "FOREIGN DATA WRAPPER",
         ObjectKind::ForeignServer => "SERVER",
         ObjectKind::Language => "LANGUAGE",
+        ObjectKind::LargeObject => "LARGE OBJECT",
         ObjectKind::OpClass => "OPERATOR CLASS",
         ObjectKind::OpFamily => "OPERATOR FAMILY",
         ObjectKind::Publication => "PUBLICATION",

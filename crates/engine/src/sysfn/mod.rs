@@ -27,9 +27,11 @@ pub use names::ViewNames;
 pub(crate) use status::{encoding_name, encoding_number};
 
 use crate::activity::SessionInfo;
+use crate::ddl::Identity;
 use crate::settings::SessionSettings;
 use args::Args;
 use base::{Oid, Result};
+use catalog::depend::ObjectAddress;
 use catalog::{CatalogView, SysRow};
 use functions::{CallInfo, FnEnv};
 use txn::{LockInfo, PredicateHolder, PredicateTarget};
@@ -112,8 +114,19 @@ pub trait SysSession {
     fn prepared(&self) -> Vec<PreparedInfo>;
     /// Where a tablespace's files are.
     fn tablespace_location(&self, oid: Oid) -> Result<String>;
+    /// The query of a view, if it has one.
+    fn view_query(&self, view: &catalog::RelationDesc) -> Result<Option<ir::Query>>;
     /// An object as messages name it; none if it is not there.
-    fn describe_object(&self, object: catalog::depend::ObjectAddress) -> Result<Option<String>>;
+    fn describe_object(&self, object: ObjectAddress) -> Result<Option<String>>;
+    /// An object's kind, and what it is called if it is there.
+    fn identify_object(&self, object: ObjectAddress) -> Result<(String, Option<Identity>)>;
+    /// The object of a kind that names and arguments mean.
+    fn object_address(
+        &self,
+        kind: &str,
+        names: &[Option<String>],
+        args: &[Option<String>],
+    ) -> Result<ObjectAddress>;
     /// The session's temporary schema.
     fn temp_schema(&self) -> Option<Oid> {
         self.view().context().temp_namespace

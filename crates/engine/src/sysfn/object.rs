@@ -5,8 +5,10 @@ use super::args::{Args, opt_text};
 use super::definition::relation_text;
 
 use base::{Oid, Result, bail};
-use catalog::{RelKind, oids};
+use catalog::depend::ObjectAddress;
+use catalog::{RelKind, RelationDesc, oids};
 use types::Datum;
+use types::record::{Record, RecordColumn};
 
 pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> {
     Some(match name {
@@ -22,6 +24,9 @@ pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
         "pg_index_has_property" | "pg_indexam_has_property" => Ok(Datum::Null),
         "pg_sequence_last_value" => return None,
         "pg_describe_object" => describe(s, args),
+        "pg_identify_object" => identify(s, args),
+        "pg_identify_object_as_address" => identify_as_address(s, args),
+        "pg_get_object_address" => object_address(s, args),
         _ => return None,
     })
 }
@@ -108,14 +113,28 @@ fn events(s: &dyn SysSession, oid: Oid) -> Result<i32> {
     let Some(rel) = s.view().find_relation(oid)? else { return Ok(0) };
     Ok(match rel.kind {
         RelKind::Table | RelKind::Partitioned => 4 | 8 | 16,
-        RelKind::View => match rel.view_query() {
-            Some(text) if text.starts_with('[') => {
-                let queries: Vec<ir::Query> = crate::cook::from_text(text)?;
-                view_events(s, queries.first())?
-            }
-            _ => 0,
-        },
+        RelKind::View => instead_rules(&rel) | view_events(s, s.view_query(&rel)?.as_ref())?,
         _ => 0,
+    })
+}
+
+/// What unconditional rules do instead.
+fn instead_rules(rel: &RelationDesc) -> i32 {
+    let bit = |event: u8| match event {
+        b'2' => 4,
+        b'3' => 8,
+        b'4' => 16,
+        _ => 0,
+    };
+    let rules = rel.rules.iter().filter(|r| r.is_instead && r.qual.is_none());
+    rules.fold(0, |all, r| all | bit(r.event))
+}
+
+/// The relation that an updatable view is over.
+fn below(query: &ir::Query) -> Option<Oid> {
+    query.rtable.iter().find_map(|r| match r.kind {
+        ir::RteKind::Relation { relid, .. } if r.in_from => Some(relid),
+        _ => None,
     })
 }
 
@@ -126,14 +145,7 @@ fn view_events(s: &dyn SysSession, query: Option<&ir::Query>) -> Result<i32> {
         return Ok(0);
     }
     let own = if analyze::query_reason(query, true).is_some() { 16 } else { 28 };
-    let below = query.rtable.iter().find_map(|r| match r.kind {
-        ir::RteKind::Relation { relid, .. } if r.in_from => Some(relid),
-        _ => None,
-    });
-    match below {
-        Some(below) => Ok(own & events(s, below)?),
-        None => Ok(0),
-    }
+    below(query).map_or(Ok(0), |below| Ok(own & events(s, below)?))
 }
 
 fn updatable(s: &dyn SysSession, args: &Args) -> Result<Datum> {
@@ -141,8 +153,24 @@ fn updatable(s: &dyn SysSession, args: &Args) -> Result<Datum> {
 }
 
 fn column_updatable(s: &dyn SysSession, args: &Args) -> Result<Datum> {
-    let column = args.int(1)?;
-    Ok(Datum::Bool(column > 0 && events(s, args.oid(0)?)? & 20 == 20))
+    Ok(Datum::Bool(column_takes_values(s, args.oid(0)?, args.int(1)?)?))
+}
+
+/// True if rows can be updated and deleted, and the column gets new values that way.
+fn column_takes_values(s: &dyn SysSession, oid: Oid, column: i64) -> Result<bool> {
+    base::stack::check()?;
+    if column <= 0 || events(s, oid)? & 20 != 20 {
+        return Ok(false);
+    }
+    let rel = s.view().relation(oid)?;
+    if rel.kind != RelKind::View || instead_rules(&rel) & 20 == 20 {
+        return Ok(true);
+    }
+    let Some(query) = s.view_query(&rel)? else { return Ok(false) };
+    match (below(&query), analyze::base_column(&query, column as usize)) {
+        (Some(below), Some(n)) => column_takes_values(s, below, i64::from(n)),
+        _ => Ok(false),
+    }
 }
 
 fn partition_root(s: &dyn SysSession, args: &Args) -> Result<Datum> {
@@ -178,8 +206,63 @@ fn index_property(s: &dyn SysSession, args: &Args) -> Result<Datum> {
     })
 }
 
+fn address(args: &Args) -> Result<ObjectAddress> {
+    Ok(ObjectAddress { class: args.oid(0)?, object: args.oid(1)?, sub: args.int(2)? as i32 })
+}
+
 fn describe(s: &dyn SysSession, args: &Args) -> Result<Datum> {
-    let (class, oid, column) = (args.oid(0)?, args.oid(1)?, args.int(2)?);
-    let address = catalog::depend::ObjectAddress { class, object: oid, sub: column as i32 };
+    let address = address(args)?;
+    if !address.class.is_valid() && !address.object.is_valid() {
+        return Ok(Datum::Null);
+    }
     Ok(opt_text(s.describe_object(address)?))
+}
+
+/// One row as a value.
+fn record(columns: Vec<(Oid, Datum)>) -> Datum {
+    let columns = columns.into_iter();
+    let columns = columns.map(|(type_oid, value)| RecordColumn { type_oid, value });
+    Record::anonymous(columns.collect()).encode()
+}
+
+fn identify(s: &dyn SysSession, args: &Args) -> Result<Datum> {
+    let (kind, found) = s.identify_object(address(args)?)?;
+    let found = match found {
+        Some(i) => [i.schema, i.name, Some(i.text)],
+        None => [None, None, None],
+    };
+    let mut columns = vec![(oids::TEXT, Datum::string(kind))];
+    columns.extend(found.map(|text| (oids::TEXT, opt_text(text))));
+    Ok(record(columns))
+}
+
+fn identify_as_address(s: &dyn SysSession, args: &Args) -> Result<Datum> {
+    let (kind, found) = s.identify_object(address(args)?)?;
+    let texts = |list: Vec<String>| catalog::vector::from_texts(oids::TEXT, &list);
+    let lists = match found {
+        Some(i) => [texts(i.names), texts(i.args)],
+        None => [Datum::Null, Datum::Null],
+    };
+    let mut columns = vec![(oids::TEXT, Datum::string(kind))];
+    columns.extend(lists.map(|list| (Oid(1009), list)));
+    Ok(record(columns))
+}
+
+/// The elements of a `text[]`.
+fn elements(value: &Datum) -> Result<Vec<Option<String>>> {
+    let text = |v: Datum| match v {
+        Datum::Null => None,
+        v => Some(v.as_str().to_string()),
+    };
+    Ok(catalog::vector::to_any(value)?.into_iter().map(text).collect())
+}
+
+fn object_address(s: &dyn SysSession, args: &Args) -> Result<Datum> {
+    let (names, arguments) = (elements(&args.values[1])?, elements(&args.values[2])?);
+    let a = s.object_address(args.text(0)?, &names, &arguments)?;
+    Ok(record(vec![
+        (oids::OID, Datum::U32(a.class.0)),
+        (oids::OID, Datum::U32(a.object.0)),
+        (oids::INT4, Datum::I32(a.sub)),
+    ]))
 }

@@ -72,6 +72,16 @@ fn kind(what: &str) -> Option<Kind> {
             b"",
             "foreign-data wrapper",
         ),
+        "largeobject" => k(
+            oids::PG_LARGEOBJECT_METADATA,
+            Some(indexes::PG_LARGEOBJECT_METADATA_OID),
+            "oid",
+            "oid",
+            "lomowner",
+            "lomacl",
+            b"",
+            "large object",
+        ),
         "server" => {
             k(oids::PG_FOREIGN_SERVER, None, "oid", "srvname", "srvowner", "srvacl", b"", "server")
         }
@@ -100,8 +110,24 @@ fn letter(word: &str) -> Option<u8> {
     })
 }
 
+/// The privileges that a kind of object has.
+fn letters(what: &str) -> &'static [u8] {
+    match what {
+        "table" => b"arwdDxtm",
+        "column" | "any_column" => b"arwx",
+        "sequence" => b"rwU",
+        "schema" => b"UC",
+        "database" => b"CTc",
+        "function" => b"X",
+        "tablespace" => b"C",
+        "largeobject" => b"rw",
+        "parameter" => b"sA",
+        _ => b"U",
+    }
+}
+
 /// What is asked for: any of these rights, some with the right to grant them.
-fn wanted(text: &str) -> Result<Vec<(u32, bool)>> {
+fn wanted(text: &str, allowed: &[u8]) -> Result<Vec<(u32, bool)>> {
     text.split(',')
         .map(|word| {
             let upper = word.trim().to_ascii_uppercase();
@@ -109,7 +135,7 @@ fn wanted(text: &str) -> Result<Vec<(u32, bool)>> {
                 Some(plain) => (plain.trim(), true),
                 None => (upper.as_str(), false),
             };
-            let letter = letter(plain).ok_or_else(|| {
+            let letter = letter(plain).filter(|l| allowed.contains(l)).ok_or_else(|| {
                 err!(INVALID_PARAMETER_VALUE, "unrecognized privilege type: \"{}\"", word.trim())
             })?;
             Ok((bit(letter), grant))
@@ -133,8 +159,8 @@ fn has(s: &dyn SysSession, what: &str, args: &Args) -> Result<Option<bool>> {
     let user = if explicit { role_of(s, args, 0)? } else { s.env().current_user() };
     let at = usize::from(explicit);
     // An object that is not there is told before a right that is none.
-    let rights = || wanted(args.text(args.len() - 1)?);
-    if what == "parameter" || what == "largeobject" {
+    let rights = || wanted(args.text(args.len() - 1)?, letters(what));
+    if what == "parameter" {
         rights()?;
         return Ok(Some(superuser(s, user)?));
     }

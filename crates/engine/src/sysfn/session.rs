@@ -3,8 +3,10 @@
 use super::{CursorInfo, PreparedInfo, SysSession};
 use crate::StatementEnv;
 use crate::activity::SessionInfo;
+use crate::ddl::Identity;
 use crate::settings::{Actor, SessionSettings};
 use base::{Fork, Oid, Result};
+use catalog::depend::ObjectAddress;
 use catalog::{CatalogView, RelationDesc, RowStore, SysRow};
 use functions::FnEnv;
 use txn::{LockInfo, PredicateHolder, PredicateTarget};
@@ -28,20 +30,31 @@ impl SysSession for StatementEnv<'_> {
         }
     }
 
-    fn describe_object(&self, object: catalog::depend::ObjectAddress) -> Result<Option<String>> {
-        let settings = SysSession::settings(self);
-        let notices = Default::default();
-        let ddl = crate::ddl::Ddl {
-            rows: &*self.core.store,
-            view: self.view.clone(),
-            storage: &crate::ddl::no_files::NoFiles,
-            settings: &settings,
-            notices: &notices,
-            env: self,
-            text: "",
-        };
-        // What is not there has no name.
-        Ok(ddl.describe(object).ok())
+    fn view_query(&self, view: &RelationDesc) -> Result<Option<ir::Query>> {
+        match view.view_query() {
+            Some(_) => analyze::view_query(&crate::analysis::env(self), view).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn describe_object(&self, object: ObjectAddress) -> Result<Option<String>> {
+        if self.with_ddl(|ddl| ddl.identify(object))?.is_none() {
+            return Ok(None);
+        }
+        self.with_ddl(|ddl| ddl.describe(object)).map(Some)
+    }
+
+    fn identify_object(&self, object: ObjectAddress) -> Result<(String, Option<Identity>)> {
+        self.with_ddl(|ddl| Ok((ddl.object_kind(object)?, ddl.identify(object)?)))
+    }
+
+    fn object_address(
+        &self,
+        kind: &str,
+        names: &[Option<String>],
+        args: &[Option<String>],
+    ) -> Result<ObjectAddress> {
+        self.with_ddl(|ddl| ddl.object_address(kind, names, args))
     }
 
     fn view(&self) -> &CatalogView {

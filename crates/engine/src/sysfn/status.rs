@@ -22,6 +22,7 @@ fn session(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>>
     let own = || s.sessions().into_iter().find(|i| i.pid == s.pid());
     Some(match name {
         "pg_backend_pid" => Ok(Datum::I32(s.pid())),
+        "current_query" => Ok(super::args::opt_text(own().map(|i| i.query))),
         "pg_sleep" => sleep(s, args.values[0].as_f64()),
         "pg_sleep_for" => {
             let i = types::datetime::Interval::decode(args.values[0].as_bytes());

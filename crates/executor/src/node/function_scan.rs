@@ -130,8 +130,15 @@ fn column_types(c: &PlanCompiler, f: &ir::RangeFunction) -> Result<Vec<base::Oid
     {
         let proc = c.ec.catalog.proc(call.func)?;
         if let (Some(types), Some(modes)) = (&proc.all_arg_types, &proc.arg_modes) {
+            let actual: Vec<base::Oid> = call.args.iter().map(|a| a.ty()).collect();
+            let view = &c.ec.catalog;
             let out = types.iter().zip(modes).filter(|(_, m)| matches!(m, b'o' | b'b' | b't'));
-            return Ok(out.map(|(t, _)| *t).collect());
+            return out
+                .map(|(t, _)| {
+                    let found = catalog::generic::resolve(view, &proc.arg_types, &actual, *t)?;
+                    Ok(found.unwrap_or(*t))
+                })
+                .collect();
         }
     }
     Ok(vec![ty])

@@ -174,7 +174,7 @@ fn place(
             .amproc(family, place.left, place.right, 1)?
             .ok_or_else(|| Error::internal(format!("no comparison across types in {family}")))?;
     let collation = index.collations.get(attr as usize).copied().unwrap_or_default();
-    Ok((strategy, Some(catalog::key_cmp(proc, collation))))
+    Ok((strategy, Some(catalog::key_cmp(c.ec.catalog, proc, collation, place.left))))
 }
 
 impl KeyProg {

@@ -117,7 +117,8 @@ fn enum_order(cx: &FnCtx, a: u32, b: u32) -> Ordering {
     }
     let values = cx.env.catalog().enum_values(cx.call.arg_type(0));
     let rank = |v: u32| values.iter().position(|e| e.0.0 == v);
-    rank(a).cmp(&rank(b))
+    // Values of a type that is not known here are at least not the same.
+    rank(a).cmp(&rank(b)).then(a.cmp(&b))
 }
 
 fn enum_list(cx: &FnCtx) -> Result<(Oid, Vec<Oid>)> {

@@ -2,7 +2,7 @@
 
 use super::{RowSource, Rows, SrfFn};
 use crate::call::FnCtx;
-use crate::scalar::array::{open, split_text};
+use crate::scalar::array::split_text;
 use crate::scalar::{json_populate, json_read, jsonpath, regexp};
 use base::{Result, err};
 use types::acl::AclItem;
@@ -33,8 +33,6 @@ pub(super) fn find(symbol: &str) -> Option<SrfFn> {
         "json_to_recordset" => |cx, a| json_populate::set(cx, a, false, false),
         "jsonb_to_recordset" => |cx, a| json_populate::set(cx, a, false, true),
         "multirange_unnest" => crate::scalar::ranges::unnest,
-        // information_schema._pg_expandarray
-        "13329" => numbered,
         "pg_snapshot_xip" => crate::scalar::snapshot::running,
         "tsvector_unnest" => crate::scalar::ts::unnest,
         "jsonb_path_query" => |cx, a| jsonpath::query_rows(cx, a, false),
@@ -50,13 +48,6 @@ pub(super) fn find(symbol: &str) -> Option<SrfFn> {
         "6183" | "6184" => crate::scalar::ts_show::debug,
         _ => return None,
     })
-}
-
-/// An array's elements with their numbers.
-fn numbered(cx: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
-    let (array, elem) = open(cx, &args[0])?;
-    let values = array.values(&elem)?.into_iter();
-    Ok(Rows::new(values.zip(1..).map(|(v, n)| vec![v, Datum::I32(n)]).collect()))
 }
 
 fn text_or_null(value: &Json) -> Datum {

@@ -62,6 +62,9 @@ impl Numeric {
         if self.is_zero() {
             return Numeric { dscale: scale, ..Numeric::ZERO };
         }
+        if let Some(root) = self.short_root(scale) {
+            return root;
+        }
         let (mut mantissa, mut power) = leading(self);
         if power % 2 != 0 {
             mantissa *= 10.0;
@@ -79,6 +82,20 @@ impl Numeric {
             x = x.add(&quotient).mul_scale(&half, scale + GUARD);
         }
         self.nearest_root(x.round(scale))
+    }
+
+    /// The root of a number that is an integer of 128 bits when its digits are moved before the
+    /// point: that of the integer, rounded by what is left over.
+    fn short_root(&self, scale: i32) -> Option<Numeric> {
+        // 38 digits fit.
+        let digits = (self.weight + 1) * DEC_DIGITS + 2 * scale;
+        if 2 * scale < self.dscale || digits > 36 {
+            return None;
+        }
+        let n = self.clone().shift10(2 * scale).to_i128()? as u128;
+        let root = n.isqrt();
+        let root = root + u128::from(n - root * root > root);
+        Some(Numeric { dscale: scale, ..Numeric::from(root as i128).shift10(-scale) })
     }
 
     /// The root to the digits that `near` has, which is off by at most one in the last of them.

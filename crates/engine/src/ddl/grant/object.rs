@@ -101,14 +101,6 @@ impl Ddl<'_> {
                 by_name(oids::PG_FOREIGN_DATA_WRAPPER, "fdwname", "foreign-data wrapper")
             }
             ObjectKind::ForeignServer => by_name(oids::PG_FOREIGN_SERVER, "srvname", "server"),
-            ObjectKind::LargeObject => {
-                let oid: u32 = last.parse().unwrap_or(0);
-                let index = indexes::PG_LARGEOBJECT_METADATA_OID;
-                if self.rows.index_scan(index, &[Datum::U32(oid)])?.is_empty() {
-                    bail!(UNDEFINED_OBJECT, "large object {last} does not exist");
-                }
-                Ok(ObjectAddress::new(oids::PG_LARGEOBJECT, Oid(oid)))
-            }
             _ => match self.find_object(object, false)? {
                 Found::Object(a) => Ok(a),
                 Found::Missing(text) => Err(Error::new(base::SqlState::UNDEFINED_OBJECT, text)),
@@ -164,7 +156,7 @@ impl Ddl<'_> {
         let owner = row.oid(class.owner)?;
         let old = row.acl(column)?.unwrap_or_else(|| class.kind.default_acl(owner));
         let name = match class.kind {
-            Grantable::LargeObject => a.object.to_string(),
+            Grantable::LargeObject => format!("large object {}", a.object),
             _ => row.text(class.name)?.to_string(),
         };
         let noun = match object {

@@ -66,7 +66,9 @@ impl Ddl<'_> {
                 if kind == ACL && a.class != oids::PG_AUTH_MEMBERS {
                     self.remove_role_from_acl(a, role)?;
                 } else if kind == POLICY {
-                    return Err(Error::unsupported("DROP OWNED of policies"));
+                    if !self.remove_role_from_policy(a.object, role)? {
+                        doomed.push(a);
+                    }
                 } else if matches!(kind, OWNER | ACL)
                     && !matches!(a.class, oids::PG_DATABASE | oids::PG_TABLESPACE)
                 {

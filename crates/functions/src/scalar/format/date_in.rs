@@ -669,7 +669,7 @@ pub(crate) struct Found {
 pub(crate) fn read_by_template(text: &str, template: &str) -> Result<Found> {
     use Field::*;
     let (mut date, mut time, mut zoned) = (false, false, false);
-    for node in parse_standard(template)? {
+    for node in parse_standard(template)?.iter() {
         let Node::Field(f) = node else { continue };
         match f.field {
             Zone | ZoneOffset | ZoneHour | ZoneMinute => zoned = true,

@@ -323,10 +323,10 @@ fn iso_weekday(day: usize) -> i64 {
 fn print(value: &Value, template: &str) -> Result<String> {
     check_length(template)?;
     let mut out = String::new();
-    for node in parse(template)? {
+    for node in parse(template)?.iter() {
         match node {
-            Node::Field(f) => value.field(&f, &mut out)?,
-            Node::Char(c) | Node::Separator(c) | Node::Space(c) => out.push(c),
+            Node::Field(f) => value.field(f, &mut out)?,
+            Node::Char(c) | Node::Separator(c) | Node::Space(c) => out.push(*c),
         }
     }
     Ok(out)

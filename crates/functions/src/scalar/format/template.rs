@@ -1,6 +1,8 @@
 //! Templates of dates and times: a list of fields and of text between them.
 
 use base::{Result, bail};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// A field of a date template. Case only matters where it changes what is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -207,14 +209,32 @@ fn is_separator(c: char) -> bool {
     c.is_ascii_graphic() && !c.is_ascii_alphanumeric()
 }
 
+thread_local! {
+    /// The template that was read last: a query has the same one for all of its rows.
+    static KEPT: RefCell<Option<(bool, String, Rc<Vec<Node>>)>> = const { RefCell::new(None) };
+}
+
+fn kept(text: &str, standard: bool) -> Result<Rc<Vec<Node>>> {
+    let found = KEPT.with_borrow(|last| match last {
+        Some((s, t, nodes)) if *s == standard && t == text => Some(Rc::clone(nodes)),
+        _ => None,
+    });
+    if let Some(nodes) = found {
+        return Ok(nodes);
+    }
+    let nodes = Rc::new(parse_as(text, standard)?);
+    KEPT.set(Some((standard, text.to_string(), Rc::clone(&nodes))));
+    Ok(nodes)
+}
+
 /// Reads a template.
-pub(super) fn parse(text: &str) -> Result<Vec<Node>> {
-    parse_as(text, false)
+pub(super) fn parse(text: &str) -> Result<Rc<Vec<Node>>> {
+    kept(text, false)
 }
 
 /// Reads a template by the SQL standard's rules, which know few separators.
-pub(super) fn parse_standard(text: &str) -> Result<Vec<Node>> {
-    parse_as(text, true)
+pub(super) fn parse_standard(text: &str) -> Result<Rc<Vec<Node>>> {
+    kept(text, true)
 }
 
 fn parse_as(text: &str, standard: bool) -> Result<Vec<Node>> {
