@@ -39,7 +39,7 @@ impl Class {
             Class::Numeric => format!("{}.{}", n / 2, n % 2 * 5),
             Class::Float => format!("'{}'::float8", n as f64 / 2.0),
             Class::Text => format!("text '{}'", WORDS[n % WORDS.len()]),
-            Class::Bool => format!("{}", n % 2 == 0),
+            Class::Bool => format!("{}", n.is_multiple_of(2)),
             Class::Date => format!("date '2024-02-{:02}'", n % 28 + 1),
             Class::Time => format!("timestamp '2024-02-28 {:02}:30:00'", n % 24),
         }
