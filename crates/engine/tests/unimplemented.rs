@@ -56,6 +56,7 @@ fn is_of_family(name: &str) -> bool {
     name.starts_with("pg_stat_")
         || (name.starts_with("has_") && name.ends_with("_privilege"))
         || name.ends_with("_is_visible")
+        || matches!(name, "loread" | "lowrite")
         // Their rows come with the information schema.
         || name.starts_with("_pg_")
 }
@@ -75,13 +76,12 @@ fn is_done(row: &ProcRow, named: &HashSet<String>) -> bool {
 fn reason(row: &ProcRow) -> &'static str {
     let name = row.proname;
     let has = |words: &[&str]| words.iter().any(|w| name.contains(w));
-    if has(&["lo_", "loread", "lowrite", "be_lo"]) || name.starts_with("lo") && name.len() < 9 {
-        "large objects"
-    } else if has(&["xml", "xpath"]) {
+    if has(&["xml", "xpath"]) {
         "XML"
     } else if has(&[
         "replication",
         "wal",
+        "summar",
         "logical",
         "slot",
         "standby",
