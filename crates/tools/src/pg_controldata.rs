@@ -138,6 +138,15 @@ fn describe(c: &Control) -> String {
         ("max_prepared_xacts setting:", c.max_prepared_transactions.to_string()),
         ("max_locks_per_xact setting:", c.max_locks_per_transaction.to_string()),
         ("track_commit_timestamp setting:", on_off(c.track_commit_timestamp)),
+    ];
+    let last = ("Mock authentication nonce:", nonce);
+    let rows = rows.into_iter().chain(build_rows(c)).chain([last]);
+    rows.map(|(name, value)| format!("{name:<38}{value}\n")).collect()
+}
+
+/// What does not change as long as the folder is there.
+pub(crate) fn build_rows(c: &Control) -> [(&'static str, String); 13] {
+    [
         ("Maximum data alignment:", "8".into()),
         ("Database block size:", c.block_size.to_string()),
         ("Blocks per segment of large relation:", "131072".into()),
@@ -151,9 +160,7 @@ fn describe(c: &Control) -> String {
         ("Float8 argument passing:", "by value".into()),
         ("Data page checksum version:", (c.data_checksums as u32).to_string()),
         ("Default char data signedness:", "signed".into()),
-        ("Mock authentication nonce:", nonce),
-    ];
-    rows.iter().map(|(name, value)| format!("{name:<38}{value}\n")).collect()
+    ]
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! multitransactions, and commits no times apart from their records.
 
 use crate::options::{Flag, Given, complain, flag, with_value};
+use crate::pg_controldata::build_rows;
 use base::{Lsn, Oid, Xid};
 use os::Disk;
 use std::path::{Path, PathBuf};
@@ -442,22 +443,10 @@ fn current_values(c: &Control, guessed: bool) -> String {
         ("Latest checkpoint's oldestMulti's DB:", "1".into()),
         ("Latest checkpoint's oldestCommitTsXid:", "0".into()),
         ("Latest checkpoint's newestCommitTsXid:", "0".into()),
-        ("Maximum data alignment:", "8".into()),
-        ("Database block size:", c.block_size.to_string()),
-        ("Blocks per segment of large relation:", "131072".into()),
-        ("WAL block size:", "8192".into()),
-        ("Bytes per WAL segment:", c.wal_segment_size.to_string()),
-        ("Maximum length of identifiers:", "64".into()),
-        ("Maximum columns in an index:", "32".into()),
-        ("Maximum size of a TOAST chunk:", "1996".into()),
-        ("Size of a large-object chunk:", "2048".into()),
-        ("Date/time type storage:", "64-bit integers".into()),
-        ("Float8 argument passing:", "by value".into()),
-        ("Data page checksum version:", (c.data_checksums as u32).to_string()),
-        ("Default char data signedness:", "signed".into()),
     ];
     let head = if guessed { "Guessed" } else { "Current" };
-    let lines: String = rows.iter().map(|(name, value)| format!("{name:<38}{value}\n")).collect();
+    let rows = rows.into_iter().chain(build_rows(c));
+    let lines: String = rows.map(|(name, value)| format!("{name:<38}{value}\n")).collect();
     format!("{head} pg_control values:\n\n{lines}")
 }
 

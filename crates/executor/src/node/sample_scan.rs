@@ -5,11 +5,10 @@
 //! for as long as the table does not change.
 
 use super::scan::{TableScan, start_stand_in};
-use super::seq_scan::{next_rows, options, read_ahead};
+use super::seq_scan::{PartScan, options};
 use super::{Node, NodeSpec};
 use crate::compile::PlanCompiler;
 use crate::expr::{Prog, RowInput, VarMap};
-use crate::output::Pump;
 use crate::run::Run;
 use access::heap::{HeapScan, RowFilter, ScanSource};
 use base::{BlockNo, Error, Result, Tid, err};
@@ -34,9 +33,7 @@ struct SampleNode {
     spec: Arc<SampleSpec>,
     /// Without REPEATABLE: the same for all scans of one run.
     seed: u32,
-    scan: Option<HeapScan>,
-    done: bool,
-    pump: Pump,
+    scan: PartScan,
 }
 
 pub(crate) fn compile(
@@ -65,9 +62,7 @@ impl NodeSpec for SampleSpec {
             Ok(Box::new(SampleNode {
                 spec: Arc::clone(&self),
                 seed: os::random::u64() as u32,
-                scan: None,
-                done: false,
-                pump: Pump::default(),
+                scan: PartScan::default(),
             }))
         })
     }
@@ -132,30 +127,12 @@ fn hash(words: &[u32]) -> u64 {
 
 impl Node for SampleNode {
     fn next(&mut self, run: &mut Run, demand: usize) -> Result<Option<Batch>> {
-        if self.done {
-            return Ok(None);
-        }
-        let spec = Arc::clone(&self.spec);
-        let scan = match &mut self.scan {
-            Some(scan) => scan,
-            none => none.insert(spec.scan(run, self.seed)?),
-        };
-        let most = read_ahead(&spec.table, demand);
-        let batch = self.pump.pull(run, demand, &spec.table.output, |run| {
-            run.check_interrupts()?;
-            next_rows(&spec.table, scan, most)
-        })?;
-        if batch.is_none() {
-            self.scan = None;
-            self.done = true;
-        }
-        Ok(batch)
+        let (spec, seed) = (&self.spec, self.seed);
+        self.scan.next(run, demand, &spec.table, |run| spec.scan(run, seed).map(Some))
     }
 
     fn rescan(&mut self, _run: &mut Run, _changed: &[u32]) -> Result<()> {
-        self.scan = None;
-        self.done = false;
-        self.pump.clear();
+        self.scan.rescan();
         Ok(())
     }
 }

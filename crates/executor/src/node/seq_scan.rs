@@ -116,6 +116,53 @@ pub(crate) fn read_ahead(table: &TableScan, demand: usize) -> usize {
     }
 }
 
+/// The scan of a part of a table, which begins when rows are first wanted.
+#[derive(Default)]
+pub(crate) struct PartScan {
+    scan: Option<HeapScan>,
+    done: bool,
+    pump: Pump,
+}
+
+impl PartScan {
+    /// The next rows. `begin` gives the scan; none if there are no rows to look for.
+    pub fn next(
+        &mut self,
+        run: &mut Run,
+        demand: usize,
+        table: &TableScan,
+        begin: impl FnOnce(&mut Run) -> Result<Option<HeapScan>>,
+    ) -> Result<Option<Batch>> {
+        if self.done {
+            return Ok(None);
+        }
+        if self.scan.is_none() {
+            self.scan = begin(run)?;
+        }
+        let Some(scan) = &mut self.scan else {
+            self.done = true;
+            return Ok(None);
+        };
+        let most = read_ahead(table, demand);
+        let batch = self.pump.pull(run, demand, &table.output, |run| {
+            run.check_interrupts()?;
+            next_rows(table, scan, most)
+        })?;
+        if batch.is_none() {
+            self.scan = None;
+            self.done = true;
+        }
+        Ok(batch)
+    }
+
+    /// Starts over.
+    pub fn rescan(&mut self) {
+        self.scan = None;
+        self.done = false;
+        self.pump.clear();
+    }
+}
+
 impl Node for SeqScanNode {
     fn next(&mut self, run: &mut Run, demand: usize) -> Result<Option<Batch>> {
         if self.done {

@@ -1,7 +1,7 @@
 //! TidScan and TidRangeScan: rows by their places.
 
 use super::scan::{CTID, TableScan, datum_tid, start_stand_in};
-use super::seq_scan::{next_rows, options, read_ahead};
+use super::seq_scan::{PartScan, options};
 use super::{Node, NodeSpec};
 use crate::batch::take;
 use crate::compile::PlanCompiler;
@@ -159,9 +159,7 @@ struct RangeSpec {
 
 struct RangeNode {
     spec: Arc<RangeSpec>,
-    scan: Option<HeapScan>,
-    done: bool,
-    pump: Pump,
+    scan: PartScan,
 }
 
 pub(crate) fn compile_range(
@@ -190,7 +188,7 @@ impl NodeSpec for RangeSpec {
     fn start(self: Arc<Self>, run: &mut Run) -> Result<Box<dyn Node>> {
         let table = Arc::clone(&self.table);
         start_stand_in(&table, run, |_| {
-            Ok(Box::new(RangeNode { spec: self, scan: None, done: false, pump: Pump::default() }))
+            Ok(Box::new(RangeNode { spec: self, scan: PartScan::default() }))
         })
     }
 }
@@ -212,48 +210,30 @@ impl RangeSpec {
         }
         Ok((low <= high).then_some((low, high)))
     }
+
+    fn scan(&self, run: &mut Run) -> Result<Option<HeapScan>> {
+        let Some((low, high)) = self.range(run)? else { return Ok(None) };
+        let heap = self.table.heap();
+        let last = (Tid::from_u64(high).block.0 as u64 + 1).min(heap.nblocks()?.0 as u64);
+        let first = Tid::from_u64(low).block.0;
+        let blocks = Box::new((first..last as u32).map(BlockNo));
+        let mut options = options(&self.table);
+        options.filter = Some(Box::new(move |tid: Tid| {
+            let n = tid.to_u64();
+            low <= n && n <= high
+        }));
+        HeapScan::new(heap, &run.snapshot, ScanSource::Blocks(blocks), options).map(Some)
+    }
 }
 
 impl Node for RangeNode {
     fn next(&mut self, run: &mut Run, demand: usize) -> Result<Option<Batch>> {
-        if self.done {
-            return Ok(None);
-        }
-        let spec = Arc::clone(&self.spec);
-        if self.scan.is_none() {
-            let Some((low, high)) = spec.range(run)? else {
-                self.done = true;
-                return Ok(None);
-            };
-            let heap = spec.table.heap();
-            let last = (Tid::from_u64(high).block.0 as u64 + 1).min(heap.nblocks()?.0 as u64);
-            let first = Tid::from_u64(low).block.0;
-            let blocks = Box::new((first..last as u32).map(BlockNo));
-            let mut options = options(&spec.table);
-            options.filter = Some(Box::new(move |tid: Tid| {
-                let n = tid.to_u64();
-                low <= n && n <= high
-            }));
-            let source = ScanSource::Blocks(blocks);
-            self.scan = Some(HeapScan::new(heap, &run.snapshot, source, options)?);
-        }
-        let Some(scan) = &mut self.scan else { return Ok(None) };
-        let most = read_ahead(&spec.table, demand);
-        let batch = self.pump.pull(run, demand, &spec.table.output, |run| {
-            run.check_interrupts()?;
-            next_rows(&spec.table, scan, most)
-        })?;
-        if batch.is_none() {
-            self.scan = None;
-            self.done = true;
-        }
-        Ok(batch)
+        let spec = &self.spec;
+        self.scan.next(run, demand, &spec.table, |run| spec.scan(run))
     }
 
     fn rescan(&mut self, _run: &mut Run, _changed: &[u32]) -> Result<()> {
-        self.scan = None;
-        self.done = false;
-        self.pump.clear();
+        self.scan.rescan();
         Ok(())
     }
 }
