@@ -81,7 +81,7 @@ fn reason(row: &ProcRow) -> &'static str {
     } else if has(&[
         "replication",
         "wal",
-        "summar",
+        "summaries",
         "logical",
         "slot",
         "standby",
