@@ -6,6 +6,7 @@ use super::simple::is_query;
 use super::{Session, TransactionStatus};
 use crate::sink::{ResultFormat, Sink};
 use base::{Error, Oid, Result, bail, err};
+use parser::ast::Stmt;
 use std::sync::Arc;
 use types::Datum;
 
@@ -22,6 +23,7 @@ impl Session {
         if self.skipping {
             return Err(Error::internal("a message before Sync was not skipped"));
         }
+        self.follow_pipeline();
         let result = work(self);
         result.map_err(|e| {
             if e.is_parked() {
@@ -169,6 +171,7 @@ impl Session {
         };
         let mut new = Portal::new(portal, prepared, values.into(), self.statement_micros);
         new.formats = result_formats.iter().map(format).collect();
+        self.plan_at_bind(&mut new)?;
         self.portals.insert(new);
         Ok(())
     }
@@ -280,7 +283,9 @@ impl Session {
             return result;
         }
         self.interrupts().end_statement();
-        self.tell(sink);
+        if result.is_err() {
+            self.tell(sink);
+        }
         result
     }
 
@@ -333,9 +338,10 @@ impl Session {
         let Some(stmt) = &prepared.stmt else { return sink.empty_query() };
         self.check_not_failed(&stmt.stmt)?;
         self.check_interrupts()?;
-        if let parser::ast::Stmt::Transaction(t) = &stmt.stmt {
+        if let Stmt::Transaction(t) = &stmt.stmt {
             let tag = self.transaction_stmt(t)?;
             self.portals.remove(name);
+            self.tell(sink);
             return sink.command_complete(tag);
         }
         self.ensure_transaction()?;
@@ -344,17 +350,16 @@ impl Session {
             let Some(mut portal) = self.portals.remove(name) else { return Ok(()) };
             let result = self.run_portal(&mut portal, max_rows, sink);
             self.portals.insert(portal);
-            match result? {
+            let result = result?;
+            self.tell(sink);
+            match result {
                 Some(tag) => sink.command_complete(&tag)?,
                 None => sink.portal_suspended()?,
             }
         } else {
             self.run_utility(name, (stmt, &prepared), &params, max_rows, sink)?;
         }
-        if let Some(txn) = self.core.txn_if_any() {
-            txn.increment_command()?;
-        }
-        Ok(())
+        self.end_in_pipeline(restarts(&stmt.stmt))
     }
 
     /// Close of a statement.
@@ -371,8 +376,10 @@ impl Session {
     pub fn sync(&mut self, sink: &mut dyn Sink) -> Result<TransactionStatus> {
         let failed = std::mem::take(&mut self.skipping);
         let mut result = Ok(());
-        if !failed && !self.in_block() && self.core.txn_if_any().is_some() {
-            result = self.commit_transaction();
+        if failed {
+            self.block.leave_pipeline();
+        } else {
+            result = self.end_pipeline();
             if result.is_err() {
                 self.fail_statement();
             }
@@ -384,6 +391,16 @@ impl Session {
         self.deliver(sink);
         self.show_state(None, os::clock::now_micros());
         result.map(|()| self.status())
+    }
+}
+
+/// Statements that end transactions while they run, if they are not in a block.
+fn restarts(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Vacuum(v) => v.vacuum,
+        Stmt::CreateIndex(c) => c.concurrently,
+        Stmt::Drop(d) => d.concurrently,
+        _ => false,
     }
 }
 

@@ -143,6 +143,13 @@ impl Session {
     /// Runs a definition.
     fn definition(&mut self, stmt: &RawStmt, text: &str) -> Result<String> {
         self.prevent_in_read_only_definition(&stmt.stmt)?;
+        match &stmt.stmt {
+            Stmt::CreateIndex(c) if c.concurrently => {
+                self.prevent_in_block("CREATE INDEX CONCURRENTLY")?;
+            }
+            Stmt::Drop(d) if d.concurrently => self.prevent_in_block("DROP INDEX CONCURRENTLY")?,
+            _ => {}
+        }
         self.prepare_temp(&stmt.stmt)?;
         let tag = self.with_ddl(text, |ddl| {
             let tag = run_definition(ddl, &stmt.stmt)?;

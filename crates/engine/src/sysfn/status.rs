@@ -2,7 +2,7 @@
 
 use super::SysSession;
 use super::args::{Args, opt_text};
-use base::{Oid, Result, bail};
+use base::{Oid, Result};
 use types::Datum;
 
 pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> {
@@ -109,7 +109,6 @@ fn server(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> 
         "pg_last_wal_receive_lsn" | "pg_last_wal_replay_lsn" | "pg_last_xact_replay_timestamp" => {
             Ok(Datum::Null)
         }
-        "pg_walfile_name" => wal_file(args),
         "pg_is_in_recovery" => Ok(Datum::Bool(false)),
         "pg_is_wal_replay_paused" => {
             Err(base::err!(OBJECT_NOT_IN_PREREQUISITE_STATE, "recovery is not in progress")
@@ -127,19 +126,6 @@ fn server(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> 
         "pg_client_encoding" => Ok(opt_text(s.settings().show("client_encoding"))),
         _ => return None,
     })
-}
-
-/// Name of the log segment that a position is in.
-fn wal_file(args: &Args) -> Result<Datum> {
-    let position = args.int(0)? as u64;
-    const SEGMENT: u64 = 16 << 20;
-    let segment = position.saturating_sub(1) / SEGMENT;
-    let per_id = (1u64 << 32) / SEGMENT;
-    let name = format!("{:08X}{:08X}{:08X}", 1, segment / per_id, segment % per_id);
-    if position == 0 {
-        bail!(INVALID_PARAMETER_VALUE, "invalid log position");
-    }
-    Ok(Datum::string(name))
 }
 
 /// Encodings by number.

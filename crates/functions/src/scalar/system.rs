@@ -5,10 +5,6 @@ use base::{Error, Oid, Result, bail, err};
 use types::array::{ElemType, make_vector};
 use types::{Datum, oid};
 
-/// What `version()` answers.
-pub const VERSION: &str =
-    "Olifant 18.0 (compatible with PostgreSQL 18.0) on x86_64-linux, written in Rust, 64-bit";
-
 /// A type's name with its modifier, as SQL has it.
 pub fn format_type(cx: &FnCtx, type_oid: Oid, typmod: Option<i32>) -> String {
     if !type_oid.is_valid() {
@@ -110,7 +106,7 @@ fn nulls(cx: &FnCtx, args: &[Datum]) -> Result<Option<(usize, usize)>> {
 }
 
 const SESSION: &[FnDef] = &[
-    row!(pgsql_version() { VERSION }),
+    row!(pgsql_version() { base::build::version() }),
     row!(cx; current_database() {
         cx.env.catalog().database_name(cx.env.database()).unwrap_or_default()
     }),

@@ -14,6 +14,8 @@ pub struct WireSink<'a> {
     columns: Vec<(Oid, ResultFormat)>,
     /// Where the row began that is being written.
     row: Option<usize>,
+    /// Where the output was that may be taken back, as long as nothing was sent.
+    mark: Option<usize>,
 }
 
 impl Drop for WireSink<'_> {
@@ -25,7 +27,7 @@ impl Drop for WireSink<'_> {
 impl<'a> WireSink<'a> {
     /// Results go to this connection.
     pub fn new(wire: &'a mut Wire) -> WireSink<'a> {
-        WireSink { wire, columns: Vec::new(), row: None }
+        WireSink { wire, columns: Vec::new(), row: None, mark: None }
     }
 
     /// Where the next message goes. A row that was not completed never was.
@@ -38,7 +40,11 @@ impl<'a> WireSink<'a> {
 
     #[inline]
     fn maybe_send(&mut self) -> Result<()> {
-        if self.wire.out.len() < FLUSH_AT { Ok(()) } else { self.wire.send_blocking() }
+        if self.wire.out.len() < FLUSH_AT {
+            return Ok(());
+        }
+        self.mark = None;
+        self.wire.send_blocking()
     }
 }
 
@@ -160,6 +166,16 @@ impl Sink for WireSink<'_> {
             backend::end_message(&mut self.wire.out, start);
         }
         self.maybe_send()
+    }
+
+    fn mark(&mut self) {
+        self.mark = Some(self.output().len());
+    }
+
+    fn take_back(&mut self) {
+        if let Some(mark) = self.mark.take() {
+            self.output().truncate(mark);
+        }
     }
 
     fn command_complete(&mut self, tag: &str) -> Result<()> {
