@@ -275,6 +275,8 @@ fn planner_settings(s: &SessionSettings) -> PlannerSettings {
         enable_parallel_hash: s.bool("enable_parallel_hash"),
         debug_parallel_query: s.str("debug_parallel_query").to_string(),
         enable_partition_pruning: s.bool("enable_partition_pruning"),
+        enable_partitionwise_join: s.bool("enable_partitionwise_join"),
+        enable_partitionwise_aggregate: s.bool("enable_partitionwise_aggregate"),
         constraint_exclusion: s.str("constraint_exclusion").to_string(),
     }
 }
