@@ -185,6 +185,7 @@ impl Session {
     ) -> Result<Vec<Datum>> {
         use functions::FnEnv;
         let mut env: Option<super::StatementEnv<'_>> = None;
+        let converted = self.core.resolved().format.client_encoding.is_converted();
         let mut values = Vec::with_capacity(params.len());
         for (i, (param, type_oid)) in params.iter().zip(types).enumerate() {
             let binary = match formats.len() {
@@ -193,9 +194,10 @@ impl Session {
                 _ => formats[i],
             };
             // The most usual values need no session around them.
-            let plain = param.filter(|_| !binary).and_then(|bytes| {
-                types::io::input_plain(*type_oid, types::io::checked_text(bytes).ok()?)
-            });
+            let plain =
+                param.filter(|b| !binary && (b.is_ascii() || !converted)).and_then(|bytes| {
+                    types::io::input_plain(*type_oid, types::io::checked_text(bytes).ok()?)
+                });
             if let Some(Ok(value)) = plain {
                 values.push(value);
                 continue;
@@ -413,6 +415,6 @@ fn read_param(
     match param {
         None => types::io::null(type_oid, io),
         Some(bytes) if binary => types::io::receive(type_oid, bytes, -1, io),
-        Some(bytes) => types::io::input(type_oid, types::io::checked_text(bytes)?, -1, io),
+        Some(bytes) => types::io::input(type_oid, &types::io::client_text(bytes, io)?, -1, io),
     }
 }

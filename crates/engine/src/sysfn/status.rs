@@ -4,6 +4,7 @@ use super::SysSession;
 use super::args::{Args, opt_text};
 use base::{Oid, Result};
 use types::Datum;
+use types::encoding::Encoding;
 
 pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> {
     session(s, name, args)
@@ -122,74 +123,19 @@ fn server(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> 
         "pg_extension_config_dump" => Ok(Datum::text("")),
         "pg_char_to_encoding" => args.text(0).map(|t| Datum::I32(encoding_number(t))),
         "pg_encoding_to_char" => args.int(0).map(|n| Datum::text(encoding_name(n))),
-        "pg_encoding_max_length" => args.int(0).map(|n| Datum::I32(if n == 6 { 4 } else { 1 })),
         "pg_client_encoding" => Ok(opt_text(s.settings().show("client_encoding"))),
         _ => return None,
     })
 }
 
-/// Encodings by number.
-const ENCODINGS: [&str; 42] = [
-    "SQL_ASCII",
-    "EUC_JP",
-    "EUC_CN",
-    "EUC_KR",
-    "EUC_TW",
-    "EUC_JIS_2004",
-    "UTF8",
-    "MULE_INTERNAL",
-    "LATIN1",
-    "LATIN2",
-    "LATIN3",
-    "LATIN4",
-    "LATIN5",
-    "LATIN6",
-    "LATIN7",
-    "LATIN8",
-    "LATIN9",
-    "LATIN10",
-    "WIN1256",
-    "WIN1258",
-    "WIN866",
-    "WIN874",
-    "KOI8R",
-    "WIN1251",
-    "WIN1252",
-    "ISO_8859_5",
-    "ISO_8859_6",
-    "ISO_8859_7",
-    "ISO_8859_8",
-    "WIN1250",
-    "WIN1253",
-    "WIN1254",
-    "WIN1255",
-    "WIN1257",
-    "KOI8U",
-    "SJIS",
-    "BIG5",
-    "GBK",
-    "UHC",
-    "GB18030",
-    "JOHAB",
-    "SHIFT_JIS_2004",
-];
-
 /// The name of an encoding, or nothing.
 pub(crate) fn encoding_name(number: i64) -> &'static str {
-    usize::try_from(number).ok().and_then(|n| ENCODINGS.get(n)).copied().unwrap_or("")
+    Encoding::from_number(number).map_or("", Encoding::name)
 }
 
 /// The number of an encoding, or -1.
 pub(crate) fn encoding_number(name: &str) -> i32 {
-    let plain = |t: &str| -> String {
-        t.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
-    };
-    let wanted = match plain(name).as_str() {
-        "unicode" => "utf8".to_string(),
-        "iso88591" => "latin1".to_string(),
-        other => other.to_string(),
-    };
-    ENCODINGS.iter().position(|e| plain(e) == wanted).map_or(-1, |i| i as i32)
+    Encoding::from_name(name).map_or(-1, Encoding::number)
 }
 
 /// Counters that nothing counts yet are zero; times are not known.
