@@ -44,7 +44,7 @@ pub use load_relation::{Loader, options};
 pub use memory::MemorySource;
 pub use objects::Objects;
 pub use open::{
-    OpenRelation, Opened, builtin_support, key_cmp, open_index, open_relation, type_info,
+    OpenRelation, Opened, builtin_support, held_like, key_cmp, open_index, open_relation, type_info,
 };
 pub use rows::{RowStore, RowWriter, SysRow};
 pub use source::Source;

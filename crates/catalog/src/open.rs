@@ -12,6 +12,7 @@ use access::toast::ToastRel;
 use base::{Error, Oid, Result};
 use functions::{CallInfo, FnCtx, KnownTypes, StaticEnv};
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use types::Datum;
@@ -63,6 +64,11 @@ pub fn type_info(view: &CatalogView, oid: Oid) -> Option<Arc<TypeInfo>> {
             base_typmod = base.typmod;
         }
     }
+    let like = match base.kind {
+        b'b' => held_like(view, &base),
+        _ => Oid::INVALID,
+    };
+    let held = if like.is_valid() { like } else { base.oid };
     Some(Arc::new(TypeInfo {
         oid,
         name: t.name.clone(),
@@ -70,7 +76,7 @@ pub fn type_info(view: &CatalogView, oid: Oid) -> Option<Arc<TypeInfo>> {
         byval: t.by_val,
         align: builtin::align_bytes(t.align),
         storage: t.storage,
-        phys: types::phys_type(base.oid, t.len, t.by_val),
+        phys: types::phys_type(held, t.len, t.by_val),
         typtype: t.kind,
         category: t.category,
         delim: t.delim,
@@ -79,12 +85,36 @@ pub fn type_info(view: &CatalogView, oid: Oid) -> Option<Arc<TypeInfo>> {
         base: match t.kind {
             b'd' => base.oid,
             b'r' | b'm' => t.range_subtype,
+            b'b' => like,
             _ => Oid::INVALID,
         },
         base_typmod,
         relid: t.relation,
         collation: t.collation,
     }))
+}
+
+/// The built-in type whose input function a base type made by users has, by another name: its
+/// values are held and written as those.
+pub fn held_like(view: &CatalogView, t: &TypeDesc) -> Oid {
+    if t.oid < Oid::FIRST_NORMAL || t.is_array() {
+        return Oid::INVALID;
+    }
+    let Ok(Some(input)) = view.find_proc(t.input) else { return Oid::INVALID };
+    if input.language != oids::INTERNAL_LANGUAGE {
+        return Oid::INVALID;
+    }
+    static READ_BY: OnceLock<HashMap<&str, Oid>> = OnceLock::new();
+    let read_by = READ_BY.get_or_init(|| {
+        let mut found = HashMap::new();
+        for ty in functions::builtin::types().iter().filter(|t| t.typtype == b'b') {
+            if let Some(f) = functions::builtin::proc(ty.typinput) {
+                found.entry(f.proname).or_insert(ty.oid);
+            }
+        }
+        found
+    });
+    read_by.get(&*input.source).copied().unwrap_or_default()
 }
 
 /// See [`TypeSource`].

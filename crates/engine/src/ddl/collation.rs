@@ -104,6 +104,10 @@ impl Ddl<'_> {
                 self.create_shell_type(&stmt.name)?;
                 Ok(Some("CREATE TYPE"))
             }
+            (ObjectKind::Type, Some(options)) => {
+                self.create_base_type(&stmt.name, options)?;
+                Ok(Some("CREATE TYPE"))
+            }
             (ObjectKind::Collation, _) => {
                 self.create_collation(stmt)?;
                 Ok(Some("CREATE COLLATION"))

@@ -18,18 +18,18 @@ use std::sync::Arc;
 use types::Datum;
 
 /// The columns of `pg_type` that differ between kinds of types.
-struct NewType<'a> {
-    name: &'a str,
-    namespace: Oid,
-    kind: u8,
-    category: u8,
-    len: i16,
-    by_val: bool,
-    align: u8,
-    storage: u8,
+pub(super) struct NewType<'a> {
+    pub name: &'a str,
+    pub namespace: Oid,
+    pub kind: u8,
+    pub category: u8,
+    pub len: i16,
+    pub by_val: bool,
+    pub align: u8,
+    pub storage: u8,
     /// Input, output, receive, send.
-    io: [u32; 4],
-    collation: Oid,
+    pub io: [u32; 4],
+    pub collation: Oid,
 }
 
 impl Ddl<'_> {
@@ -53,7 +53,7 @@ impl Ddl<'_> {
         bail!(DUPLICATE_OBJECT, "type \"{name}\" already exists")
     }
 
-    fn insert_type(
+    pub(super) fn insert_type(
         &self,
         new: &NewType<'_>,
         fill: &dyn Fn(&mut SysRow) -> Result<()>,
@@ -103,7 +103,7 @@ impl Ddl<'_> {
         Ok(oid)
     }
 
-    fn add_array(&self, elem: Oid, name: &str, namespace: Oid, align: u8) -> Result<()> {
+    pub(super) fn add_array(&self, elem: Oid, name: &str, namespace: Oid, align: u8) -> Result<()> {
         let array = self.rows.new_oid(oids::PG_TYPE)?;
         self.create_array_type(array, elem, name, namespace, self.user(), align)?;
         let mut row = self.row_by_oid(indexes::PG_TYPE_OID, elem)?;

@@ -166,6 +166,8 @@ impl Ddl<'_> {
     fn depend_proc(&self, own: ObjectAddress, new: &NewProc<'_>) -> Result<()> {
         let schema = ObjectAddress::new(oids::PG_NAMESPACE, new.namespace);
         depend::record(self.rows, own, schema, DependKind::Normal)?;
+        let language = ObjectAddress::new(oids::PG_LANGUAGE, new.language);
+        depend::record(self.rows, own, language, DependKind::Normal)?;
         let mut types = vec![new.return_type];
         types.extend(new.all_args.as_ref().unwrap_or(&new.args));
         types.sort();
@@ -191,7 +193,7 @@ impl Ddl<'_> {
         let mut outputs = Vec::new();
         let mut variadic_seen = false;
         for p in &stmt.params {
-            let t = self.resolve_type(&p.type_name)?;
+            let t = self.argument_type(stmt, &p.type_name)?;
             if p.type_name.setof {
                 let what = if stmt.procedure { "procedures" } else { "functions" };
                 let e = err!(INVALID_FUNCTION_DEFINITION, "{what} cannot accept set arguments");
@@ -292,7 +294,7 @@ impl Ddl<'_> {
                 }
             };
         };
-        let t = self.resolve_type(name)?;
+        let t = self.returned_type(stmt, name)?;
         if let Some(wanted) = d.result
             && wanted != t.oid
         {

@@ -4,6 +4,7 @@
 
 mod aggregate;
 pub mod alter;
+mod base_type;
 mod cast;
 pub mod collation;
 mod column;

@@ -41,6 +41,11 @@ fn modifier(e: &Expr) -> Option<String> {
 
 /// Resolves a type name; 42704 if there is no such type.
 pub fn resolve(view: &CatalogView, name: &TypeName) -> Result<ResolvedType> {
+    resolve_or_shell(view, name, false)
+}
+
+/// As [`resolve`]; a type without a definition may be allowed.
+pub fn resolve_or_shell(view: &CatalogView, name: &TypeName, shell: bool) -> Result<ResolvedType> {
     if name.pct_type {
         return resolve_percent(view, name);
     }
@@ -56,7 +61,7 @@ pub fn resolve(view: &CatalogView, name: &TypeName) -> Result<ResolvedType> {
         let e = err!(UNDEFINED_OBJECT, "type \"{}\" does not exist", shown(name));
         return Err(e.at(name.pos));
     };
-    if !t.is_defined {
+    if !t.is_defined && !(shell && name.array_bounds.is_empty()) {
         return Err(err!(UNDEFINED_OBJECT, "type \"{}\" is only a shell", shown(name)).at(name.pos));
     }
     let mut typmod = -1;

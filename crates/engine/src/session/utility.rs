@@ -496,6 +496,10 @@ fn row_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
             ddl.alter_event_trigger(name, *state)?;
             "ALTER EVENT TRIGGER"
         }
+        Stmt::AlterType { name, options } => {
+            ddl.alter_base_type(name, options)?;
+            "ALTER TYPE"
+        }
         Stmt::CreateLanguage(c) => {
             ddl.create_language(c)?;
             "CREATE LANGUAGE"

@@ -171,6 +171,7 @@ fn receive_by_kind(type_oid: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Resu
             cx.lookup.check_domain(type_oid, &value)?;
             Ok(value)
         }
+        Some(info) if info.has_like() => receive(info.base, bytes, typmod, cx),
         Some(info) if info.typtype == b'c' => record_recv(type_oid, bytes, cx),
         Some(info) if info.typtype == b'r' => {
             let mut r = Reader(bytes);
@@ -429,6 +430,7 @@ fn send_by_kind(type_oid: Oid, b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Resul
     let Some(info) = cx.lookup.type_info(type_oid) else { return Err(bad()) };
     match info.typtype {
         b'd' => send_bytes(info.base, b, cx, out),
+        _ if info.has_like() => send_bytes(info.base, b, cx, out),
         b'c' => record_send(b, cx, out),
         b'r' => {
             let sub = cx.lookup.type_info(info.base).ok_or_else(bad)?;

@@ -165,6 +165,7 @@ fn input_by_kind(type_oid: Oid, text: &str, typmod: i32, cx: &IoCtx) -> Result<D
         }
         b'p' => Err(not_accepted(&info.name)),
         _ if info.elem.is_valid() => array_in(info.elem, text, typmod, cx),
+        b'b' if info.base.is_valid() => input(info.base, text, typmod, cx),
         _ => Err(Error::unsupported(format!("text input of type {}", info.name))),
     }
 }
@@ -215,7 +216,7 @@ pub fn output(type_oid: Oid, value: &Datum, cx: &IoCtx, out: &mut Vec<u8>) -> Re
 /// Writes a domain's value as its base type's.
 fn output_base(type_oid: Oid, value: &Datum, cx: &IoCtx, out: &mut Vec<u8>) -> Result<()> {
     match cx.lookup.type_info(type_oid) {
-        Some(info) if info.typtype == b'd' => output(info.base, value, cx, out),
+        Some(info) if info.typtype == b'd' || info.has_like() => output(info.base, value, cx, out),
         Some(info) if info.typtype == b'p' => Err(not_shown(&info.name)),
         _ => Err(Error::unsupported(format!("text output of type {type_oid}"))),
     }
@@ -247,7 +248,9 @@ fn output_u32(type_oid: Oid, n: u32, cx: &IoCtx, out: &mut Vec<u8>) -> Result<()
         _ => {
             let info = cx.lookup.type_info(type_oid);
             match info {
-                Some(info) if info.typtype == b'd' => output(info.base, &Datum::U32(n), cx, out),
+                Some(info) if info.typtype == b'd' || info.has_like() => {
+                    output(info.base, &Datum::U32(n), cx, out)
+                }
                 _ => match cx.lookup.enum_label(Oid(n)) {
                     Some(label) => {
                         out.extend_from_slice(label.as_bytes());
@@ -319,6 +322,7 @@ fn output_by_kind(type_oid: Oid, b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Res
         b'm' => multirange_out(b, cx, out),
         _ if info.elem.is_valid() || matches!(type_oid, oid::ANYARRAY) => array_out(b, cx, out),
         b'p' => Err(not_shown(&info.name)),
+        _ if info.has_like() => output_bytes(info.base, b, cx, out),
         _ => Err(Error::unsupported(format!("text output of type {}", info.name))),
     }
 }

@@ -67,7 +67,8 @@ pub struct TypeInfo {
     pub elem: Oid,
     /// The array type over this type, 0 if none.
     pub array: Oid,
-    /// A domain's base type (the innermost), a range's subtype, a multirange's range; else 0.
+    /// A domain's base type (the innermost), a range's subtype, a multirange's range; the built-in
+    /// type that a base type made by users is held and written as; else 0.
     pub base: Oid,
     /// A domain's type modifier, else -1.
     pub base_typmod: i32,
@@ -75,6 +76,13 @@ pub struct TypeInfo {
     pub relid: Oid,
     /// Its collation, 0 if none.
     pub collation: Oid,
+}
+
+impl TypeInfo {
+    /// True for a base type made by users that is held and written as a built-in one.
+    pub fn has_like(&self) -> bool {
+        self.typtype == b'b' && self.base.is_valid()
+    }
 }
 
 /// What reading and writing values needs of the catalogs.
