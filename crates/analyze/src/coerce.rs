@@ -624,11 +624,6 @@ pub(crate) fn relabel(
     let collation = Oid::INVALID;
     let arg = match expr {
         Expr::Relabel { arg, .. } => arg,
-        // A constant takes the type itself.
-        Expr::Const(c) => {
-            let value = c.value.relabelled(ty);
-            return Expr::Const(Const { ty, typmod, collation: c.collation, value, ..c });
-        }
         other => Box::new(other),
     };
     if arg.ty() == ty && arg.typmod() == typmod && typmod == -1 {

@@ -300,6 +300,7 @@ fn rewrite_statement(
         if fired.remainder.is_some() {
             return Err(crate::rewrite_view::conditional_rules(&rel, command));
         }
+        crate::rewrite_view::refuse_instead_triggers(env, &query, &rel)?;
         crate::rewrite_view::rewrite_target_view(env, &mut query, &rel)?;
         let whole = Product { query, source };
         products.insert(if first { 0 } else { products.len() }, whole);
@@ -405,6 +406,15 @@ pub fn default_of(env: &Env, rel: &RelationDesc, number: i16) -> Result<Option<E
     let desc = env.catalog.type_(attr.type_oid)?;
     if let Some(text) = &desc.default_expr {
         return stored_expr(text).map(Some);
+    }
+    if let (b'b', Some(text)) = (desc.kind, &desc.default) {
+        return Ok(Some(Expr::Const(ir::Const {
+            ty: desc.oid,
+            typmod: -1,
+            collation: desc.collation,
+            value: types::io::input(desc.oid, text, -1, &env.io)?,
+            location: None,
+        })));
     }
     Ok(None)
 }

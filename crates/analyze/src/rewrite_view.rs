@@ -37,6 +37,29 @@ pub(crate) fn conditional_rules(view: &RelationDesc, command: CmdType) -> Error 
     not_updatable(view, command, reason)
 }
 
+/// A view with an INSTEAD OF trigger for what the statement does is not modified itself.
+pub(crate) fn refuse_instead_triggers(env: &Env, query: &Query, view: &RelationDesc) -> Result<()> {
+    const INSTEAD: i16 = 64;
+    let bit = |command| match command {
+        CmdType::Insert => 4,
+        CmdType::Delete => 8,
+        CmdType::Update => 16,
+        _ => 0,
+    };
+    let mut events = bit(query.command);
+    for a in &query.merge_actions {
+        events |= bit(a.command);
+    }
+    let fires = |t: &&catalog::TriggerDesc| t.kind & INSTEAD != 0 && t.kind & events != 0;
+    match view.triggers.iter().find(fires) {
+        None => Ok(()),
+        Some(t) => {
+            let name = &env.catalog.proc(t.function)?.name;
+            Err(Error::unsupported(format!("calling the trigger function {name}")))
+        }
+    }
+}
+
 /// A view's columns as expressions over an entry of the statement's range table.
 struct Columns {
     exprs: Vec<Expr>,

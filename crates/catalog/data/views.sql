@@ -34,38 +34,38 @@ FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid
   LEFT JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind = 'S';
 -- pg_catalog.pg_roles
-SELECT a.rolname, a.rolsuper, a.rolinherit, a.rolcreaterole, a.rolcreatedb, a.rolcanlogin,
-  a.rolreplication, a.rolconnlimit, '********'::text AS rolpassword, a.rolvaliduntil,
-  a.rolbypassrls, s.setconfig AS rolconfig, a.oid
-FROM pg_authid a LEFT JOIN pg_db_role_setting s ON s.setrole = a.oid AND s.setdatabase = 0;
+SELECT rolname, rolsuper, rolinherit, rolcreaterole, rolcreatedb, rolcanlogin, rolreplication,
+  rolconnlimit, '********'::text AS rolpassword, rolvaliduntil, rolbypassrls,
+  s.setconfig AS rolconfig, pg_authid.oid
+FROM pg_authid LEFT JOIN pg_db_role_setting s ON pg_authid.oid = s.setrole AND s.setdatabase = 0;
 -- pg_catalog.pg_shadow
-SELECT a.rolname AS usename, a.oid AS usesysid, a.rolcreatedb AS usecreatedb,
-  a.rolsuper AS usesuper, a.rolreplication AS userepl, a.rolbypassrls AS usebypassrls,
-  a.rolpassword AS passwd, a.rolvaliduntil AS valuntil, s.setconfig AS useconfig
-FROM pg_authid a LEFT JOIN pg_db_role_setting s ON s.setrole = a.oid AND s.setdatabase = 0
-WHERE a.rolcanlogin;
+SELECT rolname AS usename, pg_authid.oid AS usesysid, rolcreatedb AS usecreatedb,
+  rolsuper AS usesuper, rolreplication AS userepl, rolbypassrls AS usebypassrls,
+  rolpassword AS passwd, rolvaliduntil AS valuntil, s.setconfig AS useconfig
+FROM pg_authid LEFT JOIN pg_db_role_setting s ON pg_authid.oid = s.setrole AND s.setdatabase = 0
+WHERE rolcanlogin;
 -- pg_catalog.pg_user
 SELECT usename, usesysid, usecreatedb, usesuper, userepl, usebypassrls,
   '********'::text AS passwd, valuntil, useconfig
 FROM pg_shadow;
 -- pg_catalog.pg_group
-SELECT a.rolname AS groname, a.oid AS grosysid,
-  ARRAY(SELECT m.member FROM pg_auth_members m WHERE m.roleid = a.oid) AS grolist
-FROM pg_authid a WHERE NOT a.rolcanlogin;
+SELECT rolname AS groname, oid AS grosysid,
+  ARRAY(SELECT member FROM pg_auth_members WHERE roleid = pg_authid.oid) AS grolist
+FROM pg_authid WHERE NOT rolcanlogin;
 -- pg_catalog.pg_settings
 SELECT name, setting, unit, category, short_desc, extra_desc, context, vartype, source, min_val,
   max_val, enumvals, boot_val, reset_val, sourcefile, sourceline, pending_restart
-FROM pg_show_all_settings();
+FROM pg_show_all_settings() a;
 -- pg_catalog.pg_locks
 SELECT locktype, database, relation, page, tuple, virtualxid, transactionid, classid, objid,
   objsubid, virtualtransaction, pid, mode, granted, fastpath, waitstart
-FROM pg_lock_status();
+FROM pg_lock_status() l;
 -- pg_catalog.pg_cursors
-SELECT name, statement, is_holdable, is_binary, is_scrollable, creation_time FROM pg_cursor();
+SELECT name, statement, is_holdable, is_binary, is_scrollable, creation_time FROM pg_cursor() c;
 -- pg_catalog.pg_prepared_statements
 SELECT name, statement, prepare_time, parameter_types, result_types, from_sql, generic_plans,
   custom_plans
-FROM pg_prepared_statement();
+FROM pg_prepared_statement() p;
 -- pg_catalog.pg_prepared_xacts
 SELECT p.transaction, p.gid, p.prepared, a.rolname AS owner, d.datname AS database
 FROM pg_prepared_xact() p LEFT JOIN pg_authid a ON a.oid = p.ownerid
@@ -479,14 +479,14 @@ SELECT e.name, e.default_version, x.extversion AS installed_version, e.comment
 FROM pg_available_extensions() e LEFT JOIN pg_extension x ON e.name = x.extname;
 -- pg_catalog.pg_file_settings
 SELECT sourcefile, sourceline, seqno, name, setting, applied, error
-FROM pg_show_all_file_settings();
+FROM pg_show_all_file_settings() a;
 -- pg_catalog.pg_hba_file_rules
 SELECT rule_number, file_name, line_number, type, database, user_name, address, netmask,
   auth_method, options, error
-FROM pg_hba_file_rules();
+FROM pg_hba_file_rules() a;
 -- pg_catalog.pg_ident_file_mappings
 SELECT map_number, file_name, line_number, map_name, sys_name, pg_username, error
-FROM pg_ident_file_mappings();
+FROM pg_ident_file_mappings() a;
 -- pg_catalog.pg_rules
 SELECT n.nspname AS schemaname, c.relname AS tablename, r.rulename,
   pg_get_ruledef(r.oid) AS definition

@@ -209,6 +209,16 @@ impl Loader<'_> {
                 Some(_) => break,
                 None => match self.one(indexes::PG_TYPE_OID, base)? {
                     Some(row) if row.char("typtype")? == b'd' => row.oid("typbasetype")?,
+                    Some(row) if row.char("typtype")? == b'b' => {
+                        let f = self.one(indexes::PG_PROC_OID, row.oid("typinput")?)?;
+                        if let Some(f) = f
+                            && f.oid("prolang")? == crate::oids::INTERNAL_LANGUAGE
+                        {
+                            let like = crate::open::read_by(&f.text("prosrc")?, len, byval);
+                            base = if like.is_valid() { like } else { base };
+                        }
+                        break;
+                    }
                     _ => break,
                 },
             };

@@ -101,11 +101,16 @@ pub fn held_like(view: &CatalogView, t: &TypeDesc) -> Oid {
         return Oid::INVALID;
     }
     let Ok(Some(input)) = view.find_proc(t.input) else { return Oid::INVALID };
-    if input.language != oids::INTERNAL_LANGUAGE {
-        return Oid::INVALID;
+    match input.language == oids::INTERNAL_LANGUAGE {
+        true => read_by(&input.source, t.len, t.by_val),
+        false => Oid::INVALID,
     }
+}
+
+/// The built-in type that a function of the server reads, if its values are this long.
+pub(crate) fn read_by(function: &str, len: i16, by_val: bool) -> Oid {
     static READ_BY: OnceLock<HashMap<&str, Oid>> = OnceLock::new();
-    let read_by = READ_BY.get_or_init(|| {
+    let types = READ_BY.get_or_init(|| {
         let mut found = HashMap::new();
         for ty in functions::builtin::types().iter().filter(|t| t.typtype == b'b') {
             if let Some(f) = functions::builtin::proc(ty.typinput) {
@@ -114,7 +119,12 @@ pub fn held_like(view: &CatalogView, t: &TypeDesc) -> Oid {
         }
         found
     });
-    read_by.get(&*input.source).copied().unwrap_or_default()
+    let like = types.get(function).copied().unwrap_or_default();
+    let same = |l: &functions::builtin::TypeRow| l.typlen == len && l.typbyval == by_val;
+    match functions::builtin::type_(like).is_some_and(same) {
+        true => like,
+        false => Oid::INVALID,
+    }
 }
 
 /// See [`TypeSource`].

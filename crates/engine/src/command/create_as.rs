@@ -7,7 +7,7 @@ use crate::ddl::relation::NewRelation;
 use crate::ddl::table::reloptions;
 use crate::session::RunParts;
 use base::{Error, Oid, Result, SqlState, bail, err};
-use catalog::{RelKind, oids};
+use catalog::RelKind;
 use executor::{BulkInsert, BulkOptions, Execution};
 use ir::Query;
 use parser::ast::{
@@ -221,9 +221,6 @@ impl Ddl<'_> {
             self.notice(with_code(e, SqlState::DUPLICATE_TABLE));
             return Ok(None);
         }
-        if let Some(am) = into.access_method.as_ref().filter(|am| *am != "heap") {
-            bail!(UNDEFINED_OBJECT, "access method \"{am}\" does not exist");
-        }
         let columns = self.query_columns(query, &into.columns, "", true)?;
         let oid = self.create_relation(NewRelation {
             oid: None,
@@ -232,7 +229,7 @@ impl Ddl<'_> {
             kind,
             persistence,
             owner: self.user(),
-            am: oids::HEAP_AM,
+            am: self.table_method(into.access_method.as_deref())?,
             tablespace: self.tablespace(into.tablespace.as_deref())?,
             columns: &columns,
             options: reloptions(&into.options)?,

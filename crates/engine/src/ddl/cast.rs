@@ -94,6 +94,32 @@ impl Ddl<'_> {
         ] {
             depend::record(self.rows, own, a, DependKind::Normal)?;
         }
+        self.depend_cast_steps(own, source, target, function)
+    }
+
+    /// A cast whose function takes or gives another type needs the casts that make them one.
+    fn depend_cast_steps(
+        &self,
+        own: ObjectAddress,
+        source: Oid,
+        target: Oid,
+        function: Oid,
+    ) -> Result<()> {
+        if !function.is_valid() {
+            return Ok(());
+        }
+        let f = self.view.proc(function)?;
+        let takes = f.arg_types.first().copied().unwrap_or_default();
+        for (from, to) in [(source, takes), (f.return_type, target)] {
+            let key = [Datum::U32(from.0), Datum::U32(to.0)];
+            if from == to {
+                continue;
+            }
+            if let Some(row) = self.rows.index_scan(indexes::PG_CAST_SOURCE, &key)?.first() {
+                let on = ObjectAddress::new(oids::PG_CAST, row.oid("oid")?);
+                depend::record(self.rows, own, on, DependKind::Normal)?;
+            }
+        }
         Ok(())
     }
 

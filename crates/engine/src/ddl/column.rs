@@ -121,11 +121,13 @@ impl Ddl<'_> {
     pub fn attr(&self, c: &NewColumn) -> Result<Attr> {
         let t = self.view.type_(c.type_oid)?;
         let base = self.base_type(c.type_oid)?;
+        let like = catalog::held_like(&self.view, &base);
+        let held = if like.is_valid() { like } else { base.oid };
         Ok(Attr {
             name: Arc::from(c.name.as_str()),
             type_oid: c.type_oid,
             typmod: c.typmod,
-            phys: types::phys_type(base.oid, t.len, t.by_val),
+            phys: types::phys_type(held, t.len, t.by_val),
             len: t.len,
             byval: t.by_val,
             align: catalog::builtin::align_bytes(t.align),

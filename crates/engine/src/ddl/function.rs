@@ -395,6 +395,7 @@ impl Ddl<'_> {
             config: options.config.clone(),
             ..NewProc::default()
         };
+        self.check_config(&options.config)?;
         if options.leakproof == Some(true) && !self.is_superuser()? {
             bail!(INSUFFICIENT_PRIVILEGE, "only superuser can define a leakproof function");
         }
@@ -771,6 +772,7 @@ impl Ddl<'_> {
         if let Some(v) = o.parallel {
             row.set_char("proparallel", v)?;
         }
+        self.check_config(&o.config)?;
         if !o.config.is_empty() || o.reset_all {
             let mut all =
                 if o.reset_all { Vec::new() } else { p.config.clone().unwrap_or_default() };

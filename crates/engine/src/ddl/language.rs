@@ -4,7 +4,7 @@ use super::Ddl;
 use super::describe::Found;
 use base::{Error, Oid, Result, SqlState, bail, err};
 use catalog::depend::{self, DependKind, ObjectAddress};
-use catalog::{SysRow, indexes, oids};
+use catalog::{RelKind, RelationDesc, SysRow, indexes, oids};
 use parser::ast::{
     CreateAccessMethodStmt, CreateLanguageStmt, CreateTransformStmt, Name, Object, ObjectDetail,
 };
@@ -127,6 +127,53 @@ impl Ddl<'_> {
         self.rows.insert(row)?;
         let on = ObjectAddress::new(oids::PG_PROC, handler.oid);
         depend::record(self.rows, ObjectAddress::new(oids::PG_AM, oid), on, DependKind::Normal)
+    }
+
+    /// The access method of a new table: the one named, or that of the setting.
+    pub(crate) fn table_method(&self, name: Option<&str>) -> Result<Oid> {
+        let name = name.unwrap_or_else(|| self.settings.str("default_table_access_method"));
+        if name == "heap" {
+            return Ok(oids::HEAP_AM);
+        }
+        let found = self.rows.index_scan(indexes::PG_AM_NAME, &[Datum::text(name)])?;
+        let Some(row) = found.first() else {
+            bail!(UNDEFINED_OBJECT, "access method \"{name}\" does not exist");
+        };
+        if row.char("amtype")? != b't' {
+            bail!(WRONG_OBJECT_TYPE, "access method \"{name}\" is not of type TABLE");
+        }
+        // heap_tableam_handler
+        match row.oid("amhandler")? {
+            Oid(3) => row.oid("oid"),
+            _ => Err(Error::unsupported(format!("access method \"{name}\""))),
+        }
+    }
+
+    /// A relation needs its access method.
+    pub(crate) fn depend_method(&self, relation: Oid, am: Oid) -> Result<()> {
+        let on = ObjectAddress::new(oids::PG_AM, am);
+        depend::record(self.rows, ObjectAddress::relation(relation), on, DependKind::Normal)
+    }
+
+    /// ALTER TABLE .. SET ACCESS METHOD.
+    pub(crate) fn set_access_method(&self, rel: &RelationDesc, name: Option<&str>) -> Result<()> {
+        let mut am = self.table_method(name)?;
+        if rel.kind == RelKind::Partitioned && name.is_none() && am == oids::HEAP_AM {
+            am = Oid::INVALID;
+        }
+        if am == rel.am {
+            return Ok(());
+        }
+        // All methods that there are keep rows the same way: there is nothing to write anew.
+        depend::forget_one(
+            self.rows,
+            ObjectAddress::relation(rel.oid),
+            ObjectAddress::new(oids::PG_AM, rel.am),
+        )?;
+        let mut class = self.class_row(rel.oid)?;
+        class.set_oid("relam", am)?;
+        self.rows.update(class)?;
+        self.depend_method(rel.oid, am)
     }
 
     /// One of a transform's two functions: it takes `internal` and gives a type.

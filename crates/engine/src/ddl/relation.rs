@@ -90,6 +90,9 @@ impl Ddl<'_> {
             self.insert_system_columns(oid)?;
         }
         self.depend_relation(oid, &new)?;
+        if matches!(new.kind, RelKind::Table | RelKind::MatView | RelKind::Partitioned) {
+            self.depend_method(oid, new.am)?;
+        }
         if file.is_some() {
             self.storage.create(&*self.view.relation(oid)?)?;
         }
@@ -327,7 +330,7 @@ impl Ddl<'_> {
             kind: RelKind::Toast,
             persistence: rel.persistence,
             owner: rel.owner,
-            am: oids::HEAP_AM,
+            am: if rel.am.is_valid() { rel.am } else { oids::HEAP_AM },
             tablespace: rel.tablespace,
             columns: &columns,
             options: Vec::new(),

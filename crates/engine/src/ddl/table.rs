@@ -30,15 +30,32 @@ pub(super) struct Later<'a> {
 }
 
 impl Ddl<'_> {
+    /// A partitioned table has a method only if it is said, for its partitions.
+    fn method_of_new(&self, stmt: &CreateTableStmt) -> Result<Oid> {
+        let named = stmt.access_method.as_deref();
+        if stmt.foreign.is_some() || stmt.partition_by.is_some() && named.is_none() {
+            return match (&stmt.partition_of, &stmt.foreign) {
+                (Some((parent, _)), None) => self.method_of_parent(parent),
+                _ => Ok(Oid::INVALID),
+            };
+        }
+        if let (Some((parent, _)), None) = (&stmt.partition_of, named) {
+            let am = self.method_of_parent(parent)?;
+            if am.is_valid() {
+                return Ok(am);
+            }
+        }
+        self.table_method(named)
+    }
+
+    fn method_of_parent(&self, parent: &ast::RelName) -> Result<Oid> {
+        Ok(self.view.require_relation(parent.schema.as_deref(), &parent.name)?.am)
+    }
+
     /// CREATE TABLE.
     pub fn create_table(&self, stmt: &CreateTableStmt) -> Result<()> {
         if stmt.foreign.is_some() {
             refuse_foreign_keys(stmt)?;
-        }
-        if let Some(am) = &stmt.access_method
-            && am != "heap"
-        {
-            bail!(UNDEFINED_OBJECT, "access method \"{am}\" does not exist");
         }
         let (namespace, persistence) = self.relation_place(&stmt.rel, stmt.persistence)?;
         if self.view.relation_oid_in(namespace, &stmt.rel.name)?.is_some() {
@@ -69,10 +86,7 @@ impl Ddl<'_> {
             },
             persistence,
             owner: self.user(),
-            am: match stmt.partition_by.is_some() || stmt.foreign.is_some() {
-                true => Oid::INVALID,
-                false => oids::HEAP_AM,
-            },
+            am: self.method_of_new(stmt)?,
             tablespace: self.tablespace(stmt.tablespace.as_deref())?,
             columns: &columns,
             options: reloptions(&stmt.options)?,

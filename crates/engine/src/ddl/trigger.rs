@@ -96,9 +96,6 @@ impl Ddl<'_> {
                 stmt.function.parts.join(".")
             );
         }
-        if kind & bits::INSTEAD != 0 {
-            return Err(Error::unsupported("INSTEAD OF triggers"));
-        }
         let columns = self.trigger_columns(&rel, stmt)?;
         let new = NewTrigger {
             stmt,

@@ -436,7 +436,7 @@ impl Drop for Session {
 }
 
 /// Gives an error or notice the place in the statement's text that clients are told.
-fn locate(mut e: Error, text: &str) -> Error {
+pub(crate) fn locate(mut e: Error, text: &str) -> Error {
     let fields = e.fields_mut();
     if fields.position.is_none()
         && let Some(at) = fields.location

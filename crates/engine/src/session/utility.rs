@@ -185,7 +185,7 @@ impl Session {
             let mut s = self.core.settings.lock();
             let old = s.str("search_path").to_string();
             s.begin_level();
-            let path = match old.is_empty() {
+            let path = match old.trim().is_empty() {
                 true => crate::ddl::name::quote(&name),
                 false => format!("{}, {old}", crate::ddl::name::quote(&name)),
             };
@@ -236,7 +236,7 @@ impl Session {
             work(&ddl)
         };
         for notice in notices.into_inner() {
-            self.core.notice(notice);
+            self.core.notice(super::locate(notice, text));
         }
         result
     }
@@ -263,6 +263,18 @@ impl Session {
             Stmt::CreateTable(c) => self.prepare_temp_for(&c.rel, c.persistence),
             Stmt::CreateSequence(c) => self.prepare_temp_for(&c.rel, c.persistence),
             Stmt::CreateView(c) => self.prepare_temp_for(&c.rel, c.persistence),
+            Stmt::CreateType(c) => self.prepare_temp_name(&c.name),
+            Stmt::CreateDomain(c) => self.prepare_temp_name(&c.name),
+            Stmt::CreateFunction(c) => self.prepare_temp_name(&c.name),
+            Stmt::Define(d) => self.prepare_temp_name(&d.name),
+            Stmt::SetSchema(s) if s.schema == "pg_temp" => self.make_temp_schema(),
+            _ => Ok(()),
+        }
+    }
+
+    fn prepare_temp_name(&mut self, name: &parser::ast::Name) -> Result<()> {
+        match crate::ddl::name::split(name).0 {
+            Some("pg_temp") => self.make_temp_schema(),
             _ => Ok(()),
         }
     }
@@ -275,9 +287,10 @@ impl Session {
     ) -> Result<()> {
         let temp = persistence == parser::ast::Persistence::Temporary
             || rel.schema.as_deref() == Some("pg_temp");
-        if !temp {
-            return Ok(());
-        }
+        if temp { self.make_temp_schema() } else { Ok(()) }
+    }
+
+    fn make_temp_schema(&mut self) -> Result<()> {
         let view = self.core.view()?;
         if let Some(oid) = self.core.temp_namespace()
             && view.find_namespace(oid)?.is_some()

@@ -89,11 +89,12 @@ fn view_text(
     wrap: i32,
 ) -> Result<Option<String>> {
     let Some(action) = view.view_query() else { return Ok(None) };
-    if !action.starts_with(['{', '[']) {
-        return Ok(Some(format!(" {action}")));
-    }
-    let queries = queries_of(action)?;
-    let Some(query) = queries.first() else { return Ok(None) };
+    let query = match action.starts_with(['{', '[']) {
+        true => queries_of(action)?.into_iter().next(),
+        // Of the system's own views there is the text only.
+        false => s.view_query(view)?,
+    };
+    let Some(query) = &query else { return Ok(None) };
     let names = ViewNames::new(s.view(), s.env().io());
     let columns: Vec<String> =
         view.tuple.attrs.iter().filter(|a| !a.dropped).map(|a| a.name.to_string()).collect();

@@ -41,7 +41,7 @@ fn collect(
     for e in &mut own {
         ir::walk::transform(e, &mut |e| {
             if let Expr::Var(v) = e
-                && let Some(attr) = parent.tuple.attrs.get(v.attno as usize - 1)
+                && let Some(attr) = parent.tuple.attrs.get((v.attno as usize).wrapping_sub(1))
                 && let Some(at) = target.tuple.position(&attr.name)
             {
                 (v.attno, v.syn_attno) = (at as i16 + 1, at as i16 + 1);

@@ -139,7 +139,8 @@ impl<'a> ExprCompiler<'a> {
                 if t.kind == b'd' {
                     return self.phys(t.base_type);
                 }
-                types::phys_type(ty, t.len, t.by_val)
+                let like = catalog::held_like(self.catalog, &t);
+                types::phys_type(if like.is_valid() { like } else { ty }, t.len, t.by_val)
             }
         })
     }

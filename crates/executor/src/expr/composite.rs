@@ -3,7 +3,7 @@
 use super::compare::Ordering_;
 use super::compile::flags;
 use super::{ExprCompiler, Kind, Prog, RowInput, VarMap};
-use crate::run::Run;
+use crate::run::{CaseValue, Run};
 use base::{Error, Oid, Result, bail};
 use ir::{Expr, RowCompareOp};
 use types::array::{ArrayRef, ElemType, make_array, make_vector};
@@ -265,7 +265,11 @@ impl FieldStoreProg {
             row_fields(&row)?
         };
         for (at, value) in &self.values {
-            let value = value.eval(run, input)?;
+            // An assignment to a part of the field starts from what it is.
+            run.case.push(CaseValue::One(fields.get(*at).map_or(Datum::Null, |f| f.1.clone())));
+            let value = value.eval(run, input);
+            run.case.pop();
+            let value = value?;
             if let Some(field) = fields.get_mut(*at) {
                 field.1 = value;
             }

@@ -2,7 +2,7 @@
 
 use super::composite::Element;
 use super::{ExprCompiler, Kind, Prog, RowInput, VarMap};
-use crate::run::Run;
+use crate::run::{CaseValue, Run};
 use base::{Result, bail};
 use ir::{Expr, SubscriptRef};
 use types::array::ArrayRef;
@@ -101,7 +101,16 @@ impl SubscriptProg {
             None if self.lower.is_empty() => self.fetch(&array, &upper),
             None => self.slice(&array, &upper, &lower),
             Some(value) => {
-                let value = value.eval(run, input)?;
+                // An assignment to a part of the element starts from what it is.
+                let old = match (array.is_null(), self.lower.is_empty()) {
+                    (true, _) => Datum::Null,
+                    (false, true) => self.fetch(&array, &upper)?,
+                    (false, false) => self.slice(&array, &upper, &lower)?,
+                };
+                run.case.push(CaseValue::One(old));
+                let value = value.eval(run, input);
+                run.case.pop();
+                let value = value?;
                 if self.lower.is_empty() {
                     return self.store(&array, &upper, value);
                 }

@@ -58,10 +58,7 @@ impl Alter<'_, '_> {
             AlterTableKind::SetWithoutOids => Ok(()),
             AlterTableKind::SetLogged => self.set_persistence(rel, Persistence::Permanent),
             AlterTableKind::SetUnlogged => self.set_persistence(rel, Persistence::Unlogged),
-            AlterTableKind::SetAccessMethod(name) => match name.as_deref() {
-                None | Some("heap") => Ok(()),
-                Some(am) => bail!(UNDEFINED_OBJECT, "access method \"{am}\" does not exist"),
-            },
+            AlterTableKind::SetAccessMethod(name) => ddl.set_access_method(rel, name.as_deref()),
             AlterTableKind::SetTablespace(name) => {
                 let space = ddl.tablespace(Some(name))?;
                 if space == rel.tablespace {

@@ -239,6 +239,27 @@ fn compile_router(
     Ok((Some(router), leaves))
 }
 
+/// Columns of the table that a statement names as those of a partition, whose rows are looked at.
+fn renumber(e: &mut ir::Expr, rti: u32, places: &[Option<usize>]) -> Result<()> {
+    let mut whole = false;
+    ir::walk::transform(e, &mut |e| {
+        let ir::Expr::Var(v) = e else { return };
+        if v.varno != rti || v.levels_up != 0 {
+            return;
+        }
+        whole |= v.attno == 0;
+        if let Some(Some(place)) = places.get((v.attno as usize).wrapping_sub(1)) {
+            v.attno = *place as i16 + 1;
+        }
+    });
+    match whole {
+        true => Err(Error::unsupported(
+            "a check option on whole rows of a partition whose columns are in another order",
+        )),
+        false => Ok(()),
+    }
+}
+
 impl TargetProg {
     fn compile(
         c: &mut PlanCompiler,
@@ -273,12 +294,25 @@ impl TargetProg {
         };
         let map = VarMap::default().and(t.rtindex, 0, width);
         let mut options = Vec::new();
+        let (named, _) = crate::node::scan::relation_of(c, t.rtindex)?;
+        let places = match named.oid == rel.rel.oid {
+            true => None,
+            false => route::column_map(&rel.rel, &named),
+        };
+        let map = match places {
+            Some(_) => VarMap::default().and(t.rtindex, 0, natts),
+            None => map,
+        };
         for o in &t.with_check_options {
+            let mut qual = o.qual.clone();
+            if let Some(places) = &places {
+                renumber(&mut qual, t.rtindex, places)?;
+            }
             options.push(CheckOption {
                 kind: o.kind,
                 relation: o.relation.clone(),
                 policy: o.policy.clone(),
-                prog: c.ec.expr(&o.qual, &map)?,
+                prog: c.ec.expr(&qual, &map)?,
             });
         }
         let assigned_numbers = t.update_columns.clone();

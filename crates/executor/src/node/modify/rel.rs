@@ -48,6 +48,23 @@ pub(crate) fn stored(text: &str) -> Result<ir::Expr> {
     serde_json::from_str(text).map_err(|e| err!(INTERNAL_ERROR, "stored expression: {e}"))
 }
 
+/// An expression of a table with `tableoid` as what it is for this one.
+fn of_table(mut e: ir::Expr, rel: &RelationDesc) -> ir::Expr {
+    const TABLE_OID: i16 = -6;
+    ir::walk::transform(&mut e, &mut |e| {
+        if matches!(e, ir::Expr::Var(v) if v.attno == TABLE_OID && v.levels_up == 0) {
+            *e = ir::Expr::Const(ir::Const {
+                ty: types::oid::OID,
+                typmod: -1,
+                collation: Oid::INVALID,
+                value: Datum::U32(rel.oid.0),
+                location: None,
+            });
+        }
+    });
+    e
+}
+
 impl ResultRel {
     pub fn compile(c: &mut PlanCompiler, rti: u32) -> Result<ResultRel> {
         let (rel, _) = relation_of(c, rti)?;
@@ -74,13 +91,15 @@ impl ResultRel {
         let mut checks = Vec::new();
         for k in rel.constraints.iter().filter(|k| k.kind == b'c' && k.enforced) {
             if let Some(text) = &k.expr {
-                checks.push((k.name.to_string(), c.ec.expr(&stored(text)?, &map)?));
+                let check = of_table(stored(text)?, &rel);
+                checks.push((k.name.to_string(), c.ec.expr(&check, &map)?));
             }
         }
         let mut generated = Vec::new();
         for (i, _) in attrs.filter(|(_, a)| a.generated == b's' && !a.dropped) {
             if let Some(text) = rel.default_of(i as i16 + 1) {
-                generated.push((i, c.ec.expr(&stored(text)?, &map)?));
+                let value = of_table(stored(text)?, &rel);
+                generated.push((i, c.ec.expr(&value, &map)?));
             }
         }
         let mut indexes = Vec::new();

@@ -49,7 +49,7 @@ pub(crate) struct Router {
 }
 
 /// For each column of `to` its place in rows of `from`; none if they lie the same.
-fn column_map(from: &RelationDesc, to: &RelationDesc) -> Option<Vec<Option<usize>>> {
+pub(crate) fn column_map(from: &RelationDesc, to: &RelationDesc) -> Option<Vec<Option<usize>>> {
     let map: Vec<Option<usize>> = to
         .tuple
         .attrs
