@@ -88,7 +88,7 @@ impl Connection {
             } else {
                 self.started = true;
                 backend::authentication(out, Authentication::Ok);
-                backend::parameter_status(out, "server_version", "18.0");
+                backend::parameter_status(out, "server_version", base::build::RELEASE);
                 backend::parameter_status(out, "client_encoding", "UTF8");
                 backend::ready_for_query(out, b'I');
             }

@@ -14,6 +14,8 @@ pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<R
         .or_else(|| crate::auth_files::call(env, call, args))
         .or_else(|| crate::large_object::call(env, call, args))
         .or_else(|| crate::stats::call(env, call, args))
+        .or_else(|| crate::server_file_fn::call(env, call, args))
+        .or_else(|| crate::wal_fn::call(env, call, args))
         .or_else(|| sysfn::call(env, call, args))
         .or_else(|| crate::sql_function::call_built_in(env, call, args))
 }
@@ -29,6 +31,8 @@ pub fn rows(
         .or_else(|| crate::notify_fn::rows(env, call, args))
         .or_else(|| crate::auth_files::rows(env, call, args))
         .or_else(|| crate::stats::rows(env, call, args))
+        .or_else(|| crate::server_file_fn::rows(env, call, args))
+        .or_else(|| crate::wal_fn::rows(env, call, args))
         .or_else(|| sysfn::rows(env, call, args))
         .or_else(|| crate::sql_function::rows_built_in(env, call, args))
 }

@@ -27,6 +27,7 @@ pub mod offline;
 mod ri;
 pub mod rows;
 mod sequence_fn;
+mod server_file_fn;
 mod session;
 pub mod settings;
 pub mod sink;
@@ -34,6 +35,7 @@ mod sql_function;
 mod stats;
 pub mod sysfn;
 mod trigger;
+mod wal_fn;
 
 pub use ::functions::Regex;
 pub use activity::SslInfo;

@@ -157,7 +157,9 @@ fn value_of(
         (Way::BigEndian, ColumnData::I64(v)) => bytes(out, &v[i].to_be_bytes()),
         (Way::BigEndian, ColumnData::I16(v)) => bytes(out, &v[i].to_be_bytes()),
         (Way::BigEndian, ColumnData::U32(v)) => bytes(out, &v[i].to_be_bytes()),
-        (Way::Plain, ColumnData::Bytes(v)) => bytes(out, v.get(i)),
+        (Way::Plain, ColumnData::Bytes(v)) if !io.format.client_encoding.is_converted() => {
+            bytes(out, v.get(i))
+        }
         (_, data) => return datum(type_oid, way, &data.get(i), io, out),
     }
     Ok(())
@@ -170,6 +172,10 @@ fn datum(type_oid: Oid, way: Way, value: &Datum, io: &IoCtx<'_>, out: &mut Vec<u
     }
     match way {
         Way::BigEndian | Way::Send => sized(out, |out| types::io::send(type_oid, value, io, out)),
-        _ => sized(out, |out| types::io::output(type_oid, value, io, out)),
+        _ => sized(out, |out| {
+            let start = out.len();
+            types::io::output(type_oid, value, io, out)?;
+            types::io::to_client(out, start, io)
+        }),
     }
 }

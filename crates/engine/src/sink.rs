@@ -62,6 +62,12 @@ pub trait Sink {
         Ok(())
     }
 
+    /// Remembers what was said until now.
+    fn mark(&mut self) {}
+
+    /// What was said since [`Sink::mark`] is not said after all, unless it was sent already.
+    fn take_back(&mut self) {}
+
     /// The statement is done.
     fn command_complete(&mut self, tag: &str) -> Result<()>;
 

@@ -118,6 +118,64 @@ pub fn set_umask(mask: u32) -> u32 {
     unsafe { libc::umask(mask) }
 }
 
+/// Facts about a file; times are in microseconds since 1970.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FileFacts {
+    /// Bytes.
+    pub size: u64,
+    /// A folder.
+    pub is_dir: bool,
+    /// An ordinary file.
+    pub is_file: bool,
+    /// Read last.
+    pub accessed: i64,
+    /// Written last.
+    pub modified: i64,
+    /// Its attributes changed last.
+    pub changed: i64,
+}
+
+/// What there is to know about a file.
+pub fn file_facts(path: &Path) -> io::Result<FileFacts> {
+    use std::os::unix::fs::MetadataExt;
+    let about = std::fs::metadata(path)?;
+    let second = |n: i64| n * 1_000_000;
+    Ok(FileFacts {
+        size: about.size(),
+        is_dir: about.is_dir(),
+        is_file: about.is_file(),
+        accessed: second(about.atime()),
+        modified: second(about.mtime()),
+        changed: second(about.ctime()),
+    })
+}
+
+/// Names of what is in a folder.
+pub fn names_in(folder: &Path) -> io::Result<Vec<String>> {
+    let name = |e: io::Result<std::fs::DirEntry>| Ok(e?.file_name().to_string_lossy().into_owned());
+    std::fs::read_dir(folder)?.map(name).collect()
+}
+
+/// A file's bytes, or a part of them: from where (from the end, if that is less than nothing), and
+/// how many at most.
+pub fn read_part(path: &Path, part: Option<(i64, i64)>) -> io::Result<Vec<u8>> {
+    use std::io::{Read, Seek, SeekFrom};
+    let mut file = File::open(path)?;
+    let mut out = Vec::new();
+    match part {
+        None => file.read_to_end(&mut out)?,
+        Some((from, most)) => {
+            let at = match u64::try_from(from) {
+                Ok(from) => SeekFrom::Start(from),
+                Err(_) => SeekFrom::End(from),
+            };
+            file.seek(at)?;
+            file.take(most.max(0) as u64).read_to_end(&mut out)?
+        }
+    };
+    Ok(out)
+}
+
 /// Permission bits and owner of a file.
 pub fn mode_and_owner(path: &Path) -> Option<(u32, u32)> {
     use std::os::unix::fs::MetadataExt;
@@ -172,6 +230,41 @@ pub fn start_detached<S: AsRef<OsStr>>(
         });
     }
     command.spawn()
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// By itself, with this code.
+    Code(i32),
+    /// By a signal: its number and what it means.
+    Signal(i32, &'static str),
+}
+
+/// Runs a shell command in a folder and waits for it. Its output goes where this program's goes.
+pub fn run_shell(command: &str, folder: &Path) -> io::Result<Ended> {
+    use std::os::unix::process::ExitStatusExt;
+    let mut shell = Command::new("/bin/sh");
+    let status = shell.arg("-c").arg(command).current_dir(folder).stdin(Stdio::null()).status()?;
+    Ok(match (status.code(), status.signal()) {
+        (Some(code), _) => Ended::Code(code),
+        (None, Some(n)) => Ended::Signal(n, signal_meaning(n)),
+        (None, None) => Ended::Code(-1),
+    })
+}
+
+fn signal_meaning(number: i32) -> &'static str {
+    match number {
+        libc::SIGHUP => "Hangup",
+        libc::SIGINT => "Interrupt",
+        libc::SIGQUIT => "Quit",
+        libc::SIGABRT => "Aborted",
+        libc::SIGKILL => "Killed",
+        libc::SIGSEGV => "Segmentation fault",
+        libc::SIGPIPE => "Broken pipe",
+        libc::SIGTERM => "Terminated",
+        _ => "unrecognized signal",
+    }
 }
 
 /// True if the descriptor is a terminal.

@@ -84,7 +84,13 @@ impl<'a> Reader<'a> {
 pub fn utf8(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|e| {
         let at = e.valid_up_to();
-        let n = e.error_len().unwrap_or(bytes.len() - at).clamp(1, 4);
+        // As many bytes as the first one promises.
+        let n = match bytes[at] {
+            0xc0..=0xdf => 2,
+            0xe0..=0xef => 3,
+            0xf0..=0xf7 => 4,
+            _ => 1,
+        };
         let shown: Vec<String> = bytes[at..].iter().take(n).map(|b| format!("0x{b:02x}")).collect();
         err!(
             CHARACTER_NOT_IN_REPERTOIRE,

@@ -9,6 +9,13 @@ use base::{Oid, Result};
 use ir::{Expr, OpExpr, OpKind};
 use std::rc::Rc;
 
+impl EquivalenceClass {
+    /// The members and their forms over members of inheritance trees.
+    pub fn all_members(&self) -> impl Iterator<Item = &EcMember> {
+        self.members.iter().chain(&self.of_children)
+    }
+}
+
 impl Root<'_> {
     /// Takes a merge-joinable equality into the classes. False if it must be kept as it is.
     pub fn process_equivalence(&mut self, r: &Rc<Restriction>) -> Result<bool> {
@@ -78,6 +85,7 @@ impl Root<'_> {
         self.ecs[from].merged = Some(into);
         let class = &mut self.ecs[into];
         class.members.extend(old.members);
+        class.of_children.extend(old.of_children);
         class.sources.extend(old.sources);
         class.derived.extend(old.derived);
         class.relids.extend(&old.relids);
@@ -101,7 +109,7 @@ impl Root<'_> {
                     && !ec.has_volatile
                     && ec.collation == collation
                     && ec.families == families
-                    && ec.members.iter().any(|m| m.ty == ty && m.expr == *expr)
+                    && ec.all_members().any(|m| m.ty == ty && m.expr == *expr)
             });
             if found.is_some() {
                 return Ok(found);
@@ -336,22 +344,23 @@ impl Root<'_> {
         matches: &dyn Fn(&EquivalenceClass, &EcMember) -> bool,
     ) -> Result<Vec<Rc<Restriction>>> {
         let mut out = Vec::new();
+        let top = self.top_relids(rel);
         for index in 0..self.ecs.len() {
             let ec = &self.ecs[index];
             if ec.merged.is_some()
                 || ec.has_const
                 || ec.has_volatile
                 || ec.members.len() < 2
-                || !ec.relids.overlaps(rel)
+                || !ec.relids.overlaps(&top)
             {
                 continue;
             }
-            let found = ec.members.iter().find(|m| m.relids == *rel && matches(ec, m));
+            let found = ec.all_members().find(|m| m.relids == *rel && matches(ec, m));
             let Some(column) = found.cloned() else { continue };
             let others: Vec<EcMember> = ec
                 .members
                 .iter()
-                .filter(|m| !m.relids.overlaps(rel) && !m.relids.is_empty())
+                .filter(|m| !m.relids.overlaps(&top) && !m.relids.is_empty())
                 .cloned()
                 .collect();
             for other in others {

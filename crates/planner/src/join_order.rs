@@ -49,6 +49,7 @@ impl Root<'_> {
             let mut made: Vec<usize> = Vec::new();
             self.join_level(&levels, level, &mut made)?;
             for &r in &made {
+                self.finish_partitionwise(r)?;
                 if self.rels[r].relids != self.all_base {
                     self.gather_paths(r, false)?;
                 }
@@ -129,6 +130,7 @@ impl Root<'_> {
                         let mut made = Vec::new();
                         self.try_join(rels[i], rels[j], &mut made)?;
                         let Some(&joined) = made.first() else { continue };
+                        self.finish_partitionwise(joined)?;
                         if self.rels[joined].relids != self.all_base {
                             self.gather_paths(joined, false)?;
                         }
@@ -302,7 +304,8 @@ impl Root<'_> {
             made.push(join);
         }
         let restrictions = self.join_restrictions(a, b)?;
-        self.add_join_paths(join, a, b, special, &restrictions)
+        self.add_join_paths(join, a, b, special.clone(), &restrictions)?;
+        self.partitionwise_join(join, a, b, &special, &restrictions)
     }
 
     fn new_join(
@@ -344,6 +347,8 @@ impl Root<'_> {
         r.target = Rc::new(target);
         r.lateral = lateral;
         r.rows = rows;
+        let kind = special.map_or(JoinKind::Inner, |s| s.kind);
+        self.note_join_partitions(join, (a, b), kind, &restrictions)?;
         Ok(join)
     }
 

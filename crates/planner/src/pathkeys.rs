@@ -120,6 +120,7 @@ impl Root<'_> {
     /// The part of an order that something above could use.
     pub fn useful_pathkeys(&self, rel: &Relids, keys: &[PathKey]) -> usize {
         let mut useful = 0;
+        let rel = &self.top_relids(rel);
         for (i, k) in keys.iter().enumerate() {
             let ec = &self.ecs[self.canonical_ec(k.ec)];
             let joins = ec.members.len() > 1 && !ec.relids.is_subset(rel) && !ec.has_const;

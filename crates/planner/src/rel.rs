@@ -3,6 +3,7 @@
 use crate::path::Path;
 use crate::relids::Relids;
 use base::Oid;
+use catalog::partition::BoundKind;
 use catalog::{IndexDesc, RelationDesc};
 use ir::{Expr, JoinKind, Plan};
 use std::cell::Cell;
@@ -67,6 +68,9 @@ pub struct Restriction {
     pub selectivity: Cell<f64>,
     pub outer_selectivity: Cell<f64>,
     pub serial: u32,
+    /// The serial of the condition over parents that this is the form of for some members;
+    /// its own if it is no such form.
+    pub origin: u32,
 }
 
 /// A member of an equivalence class.
@@ -84,6 +88,9 @@ pub struct EquivalenceClass {
     pub families: Vec<Oid>,
     pub collation: Oid,
     pub members: Vec<EcMember>,
+    /// The members' forms over members of inheritance trees: they name orders of scans, and are
+    /// no source of conditions.
+    pub of_children: Vec<EcMember>,
     pub sources: Vec<Rc<Restriction>>,
     pub derived: Vec<Rc<Restriction>>,
     pub relids: Relids,
@@ -210,9 +217,50 @@ pub struct Rel {
     pub needed: HashMap<i16, Relids>,
     /// Known to give nothing.
     pub dummy: bool,
-    /// For an inheritance tree: members.
+    /// For an inheritance tree: members that have rows of their own.
     pub children: Vec<u32>,
+    /// For an inheritance tree, or a level of partitions in one: the relations right below.
+    pub direct: Vec<usize>,
+    /// For a member of an inheritance tree: the table at the top.
     pub parent: Option<u32>,
+    /// For an inheritance tree: how wide columns are, by what the members know.
+    pub widths: HashMap<i16, i32>,
+    /// That table and the levels of partitions between.
+    pub ancestors: Vec<u32>,
+    /// How its rows are divided, if they are.
+    pub partitioned: Option<Rc<Partitioned>>,
+    /// It may be joined partition by partition.
+    pub by_partition: bool,
+}
+
+/// What must be the same for two relations to be joined partition by partition.
+pub struct Scheme {
+    pub strategy: u8,
+    /// Of each key column.
+    pub families: Vec<Oid>,
+    pub types: Vec<Oid>,
+    pub collations: Vec<Oid>,
+    /// Compares values of the key.
+    pub partitioning: catalog::partition::Partitioning,
+}
+
+impl std::fmt::Debug for Scheme {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scheme").field("families", &self.families).finish_non_exhaustive()
+    }
+}
+
+/// How a relation's rows are divided into partitions.
+#[derive(Clone, Debug)]
+pub struct Partitioned {
+    pub scheme: Rc<Scheme>,
+    /// For each key column: expressions that are the key's value.
+    pub keys: Vec<Vec<Expr>>,
+    /// The same, but null in rows that an outer join made up.
+    pub nullable_keys: Vec<Vec<Expr>>,
+    pub bounds: Vec<BoundKind>,
+    /// The partitions in the order of the bounds; None: nothing in it is wanted.
+    pub parts: Vec<Option<usize>>,
 }
 
 /// A reference from a subquery to its parent query's column: by exec param.

@@ -24,6 +24,7 @@ impl Root<'_> {
     pub fn restriction(&self, clause: Expr, place: Placement) -> Result<Rc<Restriction>> {
         let clause_relids = self.relids_of(&clause);
         let required = place.required.unwrap_or_else(|| clause_relids.clone());
+        let serial = self.next_serial();
         let mut r = Restriction {
             clause_relids,
             required,
@@ -41,7 +42,8 @@ impl Root<'_> {
             security_level: place.security_level,
             selectivity: Cell::new(-1.0),
             outer_selectivity: Cell::new(-1.0),
-            serial: self.next_serial(),
+            serial,
+            origin: serial,
             clause,
         };
         if let Expr::Op(o) = &r.clause
@@ -58,6 +60,20 @@ impl Root<'_> {
             }
         }
         Ok(Rc::new(r))
+    }
+
+    /// The same, for the form of the condition of serial `origin` over a member of a tree.
+    pub fn restriction_as(
+        &self,
+        clause: Expr,
+        place: Placement,
+        origin: u32,
+    ) -> Result<Rc<Restriction>> {
+        let mut r = self.restriction(clause, place)?;
+        if let Some(r) = Rc::get_mut(&mut r) {
+            r.origin = origin;
+        }
+        Ok(r)
     }
 
     /// Finds out whether the operator can be used for merge and hash joins.

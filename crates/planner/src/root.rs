@@ -194,7 +194,12 @@ impl<'e> Root<'e> {
             needed: HashMap::new(),
             dummy: false,
             children: Vec::new(),
+            direct: Vec::new(),
             parent: None,
+            ancestors: Vec::new(),
+            widths: HashMap::new(),
+            partitioned: None,
+            by_partition: false,
         });
         self.rels.len() - 1
     }

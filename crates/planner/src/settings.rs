@@ -46,6 +46,8 @@ pub struct PlannerSettings {
     /// `off`, `on` or `regress`.
     pub debug_parallel_query: String,
     pub enable_partition_pruning: bool,
+    pub enable_partitionwise_join: bool,
+    pub enable_partitionwise_aggregate: bool,
     /// `on`, `off` or `partition`.
     pub constraint_exclusion: String,
 }
@@ -92,6 +94,8 @@ impl Default for PlannerSettings {
             enable_parallel_hash: true,
             debug_parallel_query: "off".into(),
             enable_partition_pruning: true,
+            enable_partitionwise_join: false,
+            enable_partitionwise_aggregate: false,
             constraint_exclusion: "partition".into(),
         }
     }

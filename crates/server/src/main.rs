@@ -69,7 +69,7 @@ fn run(name: &str, args: &[String]) -> Option<i32> {
 fn postgres(args: &[String]) -> i32 {
     match args.first().map(String::as_str) {
         Some("--version" | "-V") => {
-            println!("postgres {}", tools::VERSION);
+            println!("postgres {}", tools::version());
             0
         }
         Some("--help" | "-?") => {

@@ -223,7 +223,7 @@ fn run(args: &[String], open: &Open, log: &Arc<Log>) -> Result<i32> {
     if defaults.show("logging_collector") == "on" {
         log.collect(&data, &defaults)?;
     }
-    log.server(&format!("starting {}", version(&defaults)));
+    log.server(&format!("starting {}", base::build::version()));
     let mut listeners = Listeners::default();
     listeners.open_tcp(&addresses, port, log)?;
     let access = SocketAccess {
@@ -356,11 +356,6 @@ fn verify_data_directory(disk: &Disk, data: &Path) -> Result<()> {
         )));
     }
     Ok(())
-}
-
-fn version(defaults: &Defaults) -> String {
-    let number = defaults.show("server_version");
-    format!("PostgreSQL {number} (Olifant {})", env!("CARGO_PKG_VERSION"))
 }
 
 struct AuthPaths {

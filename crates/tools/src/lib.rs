@@ -17,4 +17,6 @@ pub mod pg_test_timing;
 pub mod scripts;
 
 /// What `--version` prints after a program's name.
-pub const VERSION: &str = "(PostgreSQL) 18.6 (Olifant)";
+pub fn version() -> String {
+    format!("(PostgreSQL) {}", base::build::release_of_whom())
+}

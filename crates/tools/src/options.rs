@@ -51,7 +51,7 @@ impl Given {
             return Err(0);
         }
         if given.has("version") {
-            println!("{program} {}", crate::VERSION);
+            println!("{program} {}", crate::version());
             return Err(0);
         }
         Ok(given)

@@ -324,6 +324,12 @@ impl TxnManager {
         Xid(self.floor.0.load(Ordering::Acquire))
     }
 
+    /// How many sessions have a transaction that writes.
+    pub fn writers(&self) -> usize {
+        let writes = |slot: u64| slot != 0;
+        self.slots.iter().filter(|(_, s)| writes(s.xid_bound.load(Ordering::Relaxed))).count()
+    }
+
     /// Holds the horizon at a position on behalf of `who` (a replication slot); `None` lets go.
     pub fn hold_horizon(&self, who: u64, at: Option<Lsn>) {
         let mut external = self.external.lock();

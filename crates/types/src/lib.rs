@@ -14,6 +14,7 @@ mod blob;
 pub mod compare;
 pub mod datetime;
 mod datum;
+pub mod encoding;
 pub mod geo;
 pub mod io;
 pub mod json;

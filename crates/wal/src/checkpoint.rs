@@ -6,6 +6,7 @@ use crate::log::{Trigger, Wal};
 use crate::rmgr::{Rmgr, xlog_info};
 use base::{BlockNo, Fork, Lsn, RelFile, Result, Xid};
 use os::sync::Arc;
+use os::sync::atomic::Ordering;
 
 impl Wal {
     /// Begins a checkpoint: moves the redo pointer to the end of the log and gives it. From
@@ -52,8 +53,16 @@ impl Wal {
     /// Gives up the segments before `keep`, of which up to `spare` are kept to be written
     /// again. `keep` is the redo pointer of the last finished checkpoint, or less if somebody
     /// still reads older log. Gives how many were recycled and removed.
-    pub fn remove_old_segments(&self, keep: Lsn, spare: u64) -> Result<(usize, usize)> {
-        self.segments.remove_before(keep.min(self.redo_pointer()).min(self.flushed()), spare)
+    /// `may` is asked by its name whether a segment may go.
+    pub fn remove_old_segments(
+        &self,
+        keep: Lsn,
+        spare: u64,
+        may: &dyn Fn(&str) -> bool,
+    ) -> Result<(usize, usize)> {
+        let kept = self.inserted().0.saturating_sub(self.segments.keep.load(Ordering::Relaxed));
+        let keep = keep.min(self.redo_pointer()).min(self.flushed()).min(Lsn(kept));
+        self.segments.remove_before(keep, spare, may)
     }
 
     /// Calls `action` once for each checkpoint interval in which more than `bytes` are

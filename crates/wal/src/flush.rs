@@ -94,7 +94,8 @@ impl Wal {
     /// thread with other work to wait for, and nobody else is at it. If somebody is, the caller
     /// hears of the end of that flush as a listener, and comes again if it did not go far enough.
     pub fn flush_if_quick(&self, lsn: Lsn) {
-        if self.sync_nanos.load(Ordering::Relaxed) > QUICK_NANOS {
+        let delays = self.delay_micros.load(Ordering::Relaxed) > 0;
+        if delays || self.sync_nanos.load(Ordering::Relaxed) > QUICK_NANOS {
             return self.flush_async(lsn);
         }
         self.requested.fetch_max(lsn.0, Ordering::SeqCst);
@@ -190,6 +191,18 @@ impl Wal {
         Ok(Some(Lsn(target)))
     }
 
+    /// `commit_delay`: gives transactions that are about to commit the time to join a flush.
+    fn wait_for_siblings(&self) {
+        let micros = self.delay_micros.load(Ordering::Relaxed);
+        if micros == 0 || !self.config.fsync {
+            return;
+        }
+        let enough = self.enough_siblings.read().clone();
+        if enough.is_some_and(|enough| enough()) {
+            os::thread::sleep(Duration::from_micros(micros));
+        }
+    }
+
     fn sync_segment(&self, writer: &mut Writer) -> Result<()> {
         if !self.config.fsync || self.config.sync_method == SyncMethod::OpenDatasync {
             return Ok(());
@@ -282,6 +295,7 @@ impl Wal {
         }
         let wanted = Lsn(self.requested.load(Ordering::SeqCst));
         if wanted > self.flushed() {
+            self.wait_for_siblings();
             // What others insert while this one works is flushed in the next round.
             let writer = self.writer.lock();
             return if self.flush_locked(writer, wanted).is_ok() {

@@ -33,5 +33,5 @@ pub use reader::{ReadOutcome, WalReader};
 pub use record::{BlockRef, Record};
 pub use recovery::{PageSource, RecoveryEnd, Redo, RedoTable};
 pub use rmgr::{Rmgr, xlog_info};
-pub use segment::{parse_segment_name, segment_name};
+pub use segment::{FileOptions, parse_segment_name, segment_name};
 pub use slots::Slots;

@@ -1,7 +1,7 @@
 //! The log as a whole: configuration, life cycle, positions.
 
 use crate::flush::{FlushListener, Writer};
-use crate::segment::Segments;
+use crate::segment::{FileOptions, Segments};
 use crate::slots::Slots;
 use base::{Error, Lsn, Result, Severity, bail};
 use os::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -222,6 +222,9 @@ pub struct Wal {
     pub(crate) checkpointing: Mutex<()>,
     pub(crate) counters: Counters,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// `commit_delay`, in microseconds.
+    pub(crate) delay_micros: AtomicU64,
+    pub(crate) enough_siblings: RwLock<Option<Arc<dyn Fn() -> bool + Send + Sync>>>,
 }
 
 /// Slots for inserters: more than threads that insert at the same moment.
@@ -279,6 +282,8 @@ impl Wal {
             checkpointing: Mutex::new(()),
             counters: Counters::default(),
             threads: Mutex::new(vec![]),
+            delay_micros: AtomicU64::new(0),
+            enough_siblings: RwLock::new(None),
             config,
         }))
     }
@@ -389,6 +394,18 @@ impl Wal {
     /// Bytes inserted since the redo pointer: what a crash now would replay.
     pub fn bytes_since_redo(&self) -> u64 {
         self.inserted().0.saturating_sub(self.redo_pointer().0)
+    }
+
+    /// Takes over settings about the files.
+    pub fn set_files(&self, options: FileOptions) {
+        self.segments.set_options(&options);
+        self.delay_micros.store(options.delay.as_micros() as u64, Ordering::Relaxed);
+    }
+
+    /// Sets who says whether enough transactions are open for a flush to wait for them:
+    /// `commit_siblings`.
+    pub fn on_delay(&self, enough: Arc<dyn Fn() -> bool + Send + Sync>) {
+        *self.enough_siblings.write() = Some(enough);
     }
 
     /// The timeline being written.

@@ -3,7 +3,7 @@
 use crate::log::WalConfig;
 use base::{Lsn, Result};
 use os::sync::Mutex;
-use os::sync::atomic::{AtomicU64, Ordering};
+use os::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use os::wait::{self, WaitEvent};
 use os::{Disk, File, IoError, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -40,6 +40,24 @@ pub(crate) struct Segments {
     allocated: AtomicU64,
     /// Held while segments are made, renamed or removed.
     changing: Mutex<()>,
+    /// `wal_init_zero` and `wal_recycle` are off.
+    reserve_only: AtomicBool,
+    never_recycle: AtomicBool,
+    /// `wal_keep_size`, in bytes.
+    pub keep: AtomicU64,
+}
+
+/// Settings about the files of the log that may change while it is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FileOptions {
+    /// `wal_init_zero`: blocks of new segments are written.
+    pub zero: bool,
+    /// `wal_recycle`: old segments are written again.
+    pub recycle: bool,
+    /// `wal_keep_size`: so many bytes before the end are kept.
+    pub keep: u64,
+    /// `commit_delay`: how long a flush waits for others to join.
+    pub delay: std::time::Duration,
 }
 
 impl Segments {
@@ -53,7 +71,16 @@ impl Segments {
             dsync: config.sync_method == crate::SyncMethod::OpenDatasync && config.fsync,
             allocated: AtomicU64::new(0),
             changing: Mutex::new(()),
+            reserve_only: AtomicBool::new(false),
+            never_recycle: AtomicBool::new(false),
+            keep: AtomicU64::new(0),
         }
+    }
+
+    pub fn set_options(&self, options: &FileOptions) {
+        self.reserve_only.store(!options.zero, Ordering::Relaxed);
+        self.never_recycle.store(!options.recycle, Ordering::Relaxed);
+        self.keep.store(options.keep, Ordering::Relaxed);
     }
 
     pub fn timeline(&self) -> u32 {
@@ -123,7 +150,7 @@ impl Segments {
             let _waiting = wait::begin(WaitEvent::WalInitWrite);
             // Reserving the blocks is what makes later writes safe from a full disk.
             file.allocate(0, self.size)?;
-            if zero {
+            if zero && !self.reserve_only.load(Ordering::Relaxed) {
                 file.write_zeros(0, self.size)?;
             }
         }
@@ -136,12 +163,18 @@ impl Segments {
 
     /// Gives up the segments that end at or before `keep`: up to `spare` are renamed to be
     /// written again, the others removed. Gives the numbers of both.
-    pub fn remove_before(&self, keep: Lsn, spare: u64) -> Result<(usize, usize)> {
+    pub fn remove_before(
+        &self,
+        keep: Lsn,
+        spare: u64,
+        may: &dyn Fn(&str) -> bool,
+    ) -> Result<(usize, usize)> {
         let (mut recycled, mut removed) = (0, 0);
         let mut old: Vec<(Lsn, PathBuf)> = vec![];
         for entry in self.disk.list(&self.dir)? {
             if let Some((_, start)) = parse_segment_name(&entry.name, self.size)
                 && start.0 + self.size <= keep.0
+                && may(&entry.name)
             {
                 old.push((start, self.dir.join(entry.name)));
             }
@@ -153,7 +186,8 @@ impl Segments {
         for (_, path) in old {
             let _guard = self.changing.lock();
             let at = self.allocated();
-            let room = at < keep.0 + (spare + 1) * self.size;
+            let room = at < keep.0 + (spare + 1) * self.size
+                && !self.never_recycle.load(Ordering::Relaxed);
             if room && self.disk.metadata(&path)?.len == self.size {
                 self.disk.rename(&path, &self.path(at))?;
                 // The name must last before the log goes there.

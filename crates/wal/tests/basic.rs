@@ -171,7 +171,7 @@ fn checkpoint_recover_recycle_and_go_on() {
         let redo = wal.begin_checkpoint().unwrap();
         wal.finish_checkpoint(control, CheckPoint { redo, ..CheckPoint::default() }, shutdown)
             .unwrap();
-        wal.remove_old_segments(redo, 2).unwrap()
+        wal.remove_old_segments(redo, 2, &|_| true).unwrap()
     };
     checkpoint(&wal, &control, false);
     let mut recycled = 0;

@@ -87,7 +87,8 @@ impl Database {
         storage.wal.finish_checkpoint(&self.control, checkpoint, shutdown)?;
         let mut segments = (0, 0);
         if !shutdown {
-            segments = storage.wal.remove_old_segments(redo, self.spare_segments())?;
+            let may = |name: &str| self.may_drop_segment(name);
+            segments = storage.wal.remove_old_segments(redo, self.spare_segments(), &may)?;
         }
         self.stats.checkpointer.count(kind, &counts);
         if logged {
@@ -191,6 +192,7 @@ impl Database {
             os::thread::spawn("bgwriter", move || background_writer(&weak))
                 .map_err(thread_error)?,
         );
+        threads.extend(self.start_archiver()?);
         self.checkpoints.state.lock().threads = threads;
         Ok(())
     }
@@ -239,6 +241,11 @@ impl Database {
             state = self.checkpoints.wake.wait_timeout(state, time).0;
         }
         state.stop
+    }
+
+    /// True once the server stops.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.checkpoints.state.lock().stop
     }
 
     /// Waits until `time` has passed or the server stops; true if it stops.

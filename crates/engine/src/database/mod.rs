@@ -1,6 +1,7 @@
 //! A running server without its sockets: files opened and recovered, background work, and what
 //! all sessions share.
 
+pub(crate) mod archive;
 mod checkpoint;
 mod create;
 mod files;
@@ -58,6 +59,7 @@ pub struct Database {
     /// Workers of parallel plans.
     pub(crate) workers: crate::session::WorkerCount,
     pub(crate) checkpoints: checkpoint::Checkpoints,
+    pub(crate) archive: archive::Archive,
     pub(crate) changes: crate::autovacuum::AllChanges,
     pub(crate) doors: folders::Doors,
     pub(crate) exports: crate::session::Exports,
@@ -156,6 +158,7 @@ impl Database {
             activity: Activity::default(),
             workers: Default::default(),
             checkpoints: checkpoint::Checkpoints::default(),
+            archive: Default::default(),
             changes: Default::default(),
             doors: Default::default(),
             exports: Default::default(),
@@ -176,6 +179,7 @@ impl Database {
         database.empty_temp_folder()?;
         database.watch_locks();
         database.set_predicate_limits(&database.defaults());
+        database.configure_log(&database.defaults());
         database.stats.read(&database.disk, dir, clean)?;
         database.start_background()?;
         Ok(database)
@@ -241,6 +245,7 @@ impl Database {
     pub fn set_defaults(&self, mut defaults: Defaults) -> Vec<String> {
         let told = defaults.continue_from(&self.defaults());
         self.set_predicate_limits(&defaults);
+        self.configure_log(&defaults);
         *self.defaults.write() = Arc::new(defaults);
         self.configuration.fetch_add(1, Ordering::Relaxed);
         told
@@ -256,6 +261,22 @@ impl Database {
         };
         let page = number("max_pred_locks_per_page");
         self.storage.txn.ssi().set_limits(page.max(0) as u32, relation.max(0) as u32);
+    }
+
+    /// Takes over the settings about the log's files.
+    fn configure_log(&self, defaults: &Defaults) {
+        let on = |name: &str| defaults.get(name).is_some_and(|v| v.as_bool());
+        let number = |name: &str| defaults.get(name).map_or(0, |v| v.as_i64()).max(0) as u64;
+        let wal = &self.storage.wal;
+        wal.set_files(wal::FileOptions {
+            zero: on("wal_init_zero"),
+            recycle: on("wal_recycle"),
+            keep: number("wal_keep_size") << 20,
+            delay: Duration::from_micros(number("commit_delay")),
+        });
+        let (txn, siblings) = (self.storage.txn.clone(), number("commit_siblings") as usize);
+        // The one that commits is among the writers.
+        wal.on_delay(Arc::new(move || txn.writers() > siblings));
     }
 
     /// How often the configuration was read again.
@@ -362,7 +383,9 @@ impl Database {
     pub fn shutdown(&self) -> Result<()> {
         self.stop_background();
         self.control.update(|c| c.state = DbState::ShuttingDown)?;
+        self.archive_rest()?;
         self.checkpoint(CheckpointKind::Shutdown)?;
+        self.archive_last();
         self.stats.write(&self.disk, &self.dir)?;
         self.storage.wal.shutdown()
     }

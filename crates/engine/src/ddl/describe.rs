@@ -151,6 +151,12 @@ impl Ddl<'_> {
             ObjectKind::LargeObject => self.find_large_object(object),
             ObjectKind::Operator => self.find_operator_object(object, missing_ok),
             ObjectKind::Cast => self.find_cast_object(object, missing_ok),
+            ObjectKind::Transform => self.find_transform_object(object, missing_ok),
+            ObjectKind::Subscription => {
+                let found = self.subscription_named(&object.name)?.map(|a| a.object);
+                let text = format!("subscription \"{last}\" does not exist");
+                class(oids::PG_SUBSCRIPTION, found, text)
+            }
             ObjectKind::DomainConstraint => self.find_domain_constraint(object, missing_ok),
             other => match named_kind(other) {
                 Some(kind) => self.find_named(object, &kind, missing_ok),
@@ -246,7 +252,7 @@ impl Ddl<'_> {
         Ok(Found::Object(ObjectAddress::new(oids::PG_LARGEOBJECT, oid)))
     }
 
-    fn oid_by_name(&self, index: Oid, name: &str) -> Result<Option<Oid>> {
+    pub(super) fn oid_by_name(&self, index: Oid, name: &str) -> Result<Option<Oid>> {
         let found = self.rows.index_scan(index, &[Datum::text(name)])?;
         found.first().map(|row| row.oid("oid")).transpose()
     }

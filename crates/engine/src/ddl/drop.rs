@@ -396,6 +396,8 @@ impl Ddl<'_> {
                 | oids::PG_AMPROC
                 | oids::PG_STATISTIC_EXT
                 | oids::PG_PUBLICATION
+                | oids::PG_SUBSCRIPTION
+                | oids::PG_TRANSFORM
                 | oids::PG_EVENT_TRIGGER
                 | oids::PG_FOREIGN_DATA_WRAPPER
                 | oids::PG_FOREIGN_SERVER

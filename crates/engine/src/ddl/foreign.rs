@@ -72,15 +72,6 @@ fn options_in(row: &SysRow, column: &str) -> Result<Vec<String>> {
 }
 
 impl Ddl<'_> {
-    fn named_row(&self, class: Oid, column: &str, name: &str) -> Result<Option<SysRow>> {
-        for row in self.rows.table_scan(class)? {
-            if *row.text(column)? == *name {
-                return Ok(Some(row));
-            }
-        }
-        Ok(None)
-    }
-
     fn require_wrapper(&self, name: &str) -> Result<SysRow> {
         match self.named_row(oids::PG_FOREIGN_DATA_WRAPPER, "fdwname", name)? {
             Some(row) => Ok(row),

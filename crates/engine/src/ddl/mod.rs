@@ -11,6 +11,7 @@ pub mod comment;
 pub mod create_type;
 pub mod describe;
 pub mod drop;
+mod event_trigger;
 mod exclude;
 mod foreign;
 pub mod foreign_key;
@@ -21,6 +22,7 @@ mod identity;
 pub mod index;
 pub mod inherit;
 pub mod key;
+mod language;
 pub mod like;
 mod lookup;
 pub mod name;
@@ -39,6 +41,7 @@ pub mod schema;
 pub mod sequence;
 pub mod shared_depend;
 mod statistics;
+mod subscription;
 pub mod table;
 pub mod text_search;
 pub mod trigger;
@@ -57,6 +60,10 @@ use std::cell::RefCell;
 
 /// What definitions do to files and locks.
 pub trait RelStorage {
+    /// Fails inside a transaction block.
+    fn prevent_in_block(&self, _what: &str) -> Result<()> {
+        Ok(())
+    }
     /// Takes a lock on a relation until the end of the transaction.
     fn lock(&self, relation: Oid, mode: LockMode) -> Result<()>;
     /// A number for a new relation's files.

@@ -6,6 +6,7 @@ use crate::settings::{SessionSettings, isolation_value};
 use base::settings::SettingValue;
 use base::{Error, Result, SqlState, bail, err};
 use parser::ast::{IsolationLevel, Stmt, TransactionMode, TransactionStmt};
+use std::cell::Cell;
 use std::sync::Arc;
 use txn::{CommitData, Isolation, Txn};
 
@@ -41,8 +42,12 @@ pub struct Block {
     /// BEGIN was said.
     open: bool,
     failed: bool,
-    /// Several statements in one query string make one transaction.
+    /// Several statements in one query string, or messages before one Sync, make one transaction.
     implicit: bool,
+    /// A message before Sync has run a statement: the next ones go on with its transaction.
+    pipelining: bool,
+    /// What was run cannot be rolled back, so that its transaction ends with it.
+    ends_at_once: Cell<bool>,
     savepoints: Vec<Savepoint>,
     /// A query was run: the transaction's properties are fixed.
     queried: bool,
@@ -65,10 +70,17 @@ fn no_transaction() -> Error {
     )
 }
 
+impl Block {
+    /// Messages after Sync are on their own.
+    pub(super) fn leave_pipeline(&mut self) {
+        self.pipelining = false;
+    }
+}
+
 impl Session {
     /// What ReadyForQuery says.
     pub fn status(&self) -> TransactionStatus {
-        match (self.block.open, self.block.failed) {
+        match (self.in_block(), self.block.failed) {
             (_, true) => TransactionStatus::Failed,
             (true, _) => TransactionStatus::InBlock,
             _ => TransactionStatus::Idle,
@@ -140,6 +152,7 @@ impl Session {
         if self.in_block() {
             bail!(ACTIVE_SQL_TRANSACTION, "{what} cannot run inside a transaction block");
         }
+        self.block.ends_at_once.set(true);
         Ok(())
     }
 
@@ -149,6 +162,48 @@ impl Session {
             bail!(NO_ACTIVE_SQL_TRANSACTION, "{what} can only be used in transaction blocks");
         }
         Ok(())
+    }
+
+    /// Fails outside of a block that BEGIN has opened.
+    fn require_open_block(&self, what: &str) -> Result<()> {
+        if !self.block.open {
+            bail!(NO_ACTIVE_SQL_TRANSACTION, "{what} can only be used in transaction blocks");
+        }
+        Ok(())
+    }
+
+    /// A message of the extended protocol comes: after one that has run a statement it is in a
+    /// block with that, which Sync ends.
+    pub(super) fn follow_pipeline(&mut self) {
+        if self.block.pipelining {
+            self.begin_implicit();
+        }
+    }
+
+    /// A string of the simple protocol comes: true if messages before it have opened a block that
+    /// it has to be run in. One statement leaves that block open, several end it.
+    pub(super) fn joins_pipeline(&mut self) -> bool {
+        self.follow_pipeline();
+        self.block.implicit
+    }
+
+    /// After a statement of the extended protocol: what cannot be rolled back is committed.
+    /// `restarts`: it has ended transactions itself, after which its last one goes on.
+    pub(super) fn end_in_pipeline(&mut self, restarts: bool) -> Result<()> {
+        let alone = self.block.ends_at_once.take();
+        if alone || (restarts && !self.in_block()) {
+            self.commit_transaction()?;
+        } else if let Some(txn) = self.core.txn_if_any() {
+            txn.increment_command()?;
+        }
+        self.block.pipelining = !alone || restarts;
+        Ok(())
+    }
+
+    /// At Sync: commits what the messages before it have left open, unless BEGIN was said.
+    pub(super) fn end_pipeline(&mut self) -> Result<()> {
+        self.block.leave_pipeline();
+        self.end_implicit()
     }
 
     /// Several statements come together: until COMMIT they are one transaction.
@@ -419,17 +474,17 @@ impl Session {
             TransactionStmt::Commit { chain } => self.commit_block(*chain),
             TransactionStmt::Rollback { chain } => self.rollback_block(*chain),
             TransactionStmt::Savepoint(name) => {
-                self.require_block("SAVEPOINT")?;
+                self.require_open_block("SAVEPOINT")?;
                 self.savepoint(name)?;
                 Ok("SAVEPOINT")
             }
             TransactionStmt::Release(name) => {
-                self.require_block("RELEASE SAVEPOINT")?;
+                self.require_open_block("RELEASE SAVEPOINT")?;
                 self.release(name)?;
                 Ok("RELEASE")
             }
             TransactionStmt::RollbackTo(name) => {
-                self.require_block("ROLLBACK TO SAVEPOINT")?;
+                self.require_open_block("ROLLBACK TO SAVEPOINT")?;
                 self.rollback_to(name)?;
                 Ok("ROLLBACK")
             }
@@ -482,9 +537,10 @@ impl Session {
             ));
         }
         self.ensure_transaction()?;
-        self.block.open = true;
+        let was_open = std::mem::replace(&mut self.block.open, true);
         self.block.implicit = false;
-        self.set_modes(modes)
+        // A block that does not begin leaves nothing that would have to be ended.
+        self.set_modes(modes).inspect_err(|_| self.block.open = was_open)
     }
 
     /// SET TRANSACTION, and the modes of BEGIN.
@@ -546,7 +602,7 @@ impl Session {
 
     fn commit_block(&mut self, chain: bool) -> Result<&'static str> {
         if chain {
-            self.require_block("COMMIT AND CHAIN")?;
+            self.require_open_block("COMMIT AND CHAIN")?;
         }
         let modes = if chain { self.modes_to_chain() } else { Vec::new() };
         if self.block.failed {
@@ -571,7 +627,7 @@ impl Session {
 
     fn rollback_block(&mut self, chain: bool) -> Result<&'static str> {
         if chain {
-            self.require_block("ROLLBACK AND CHAIN")?;
+            self.require_open_block("ROLLBACK AND CHAIN")?;
         }
         let modes = if chain { self.modes_to_chain() } else { Vec::new() };
         if !self.block.open {

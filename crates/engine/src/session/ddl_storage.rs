@@ -13,6 +13,10 @@ use std::sync::Arc;
 use types::{BATCH_ROWS, Batch, Datum};
 
 impl RelStorage for Session {
+    fn prevent_in_block(&self, what: &str) -> Result<()> {
+        Session::prevent_in_block(self, what)
+    }
+
     fn lock(&self, relation: Oid, mode: LockMode) -> Result<()> {
         self.lock_relation(relation, mode as u8)
     }

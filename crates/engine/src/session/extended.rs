@@ -6,6 +6,7 @@ use super::simple::is_query;
 use super::{Session, TransactionStatus};
 use crate::sink::{ResultFormat, Sink};
 use base::{Error, Oid, Result, bail, err};
+use parser::ast::Stmt;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use types::Datum;
@@ -23,6 +24,7 @@ impl Session {
         if self.skipping {
             return Err(Error::internal("a message before Sync was not skipped"));
         }
+        self.follow_pipeline();
         let result = work(self);
         result.map_err(|e| {
             if e.is_parked() {
@@ -202,6 +204,7 @@ impl Session {
                 false => ResultFormat::Text,
             });
         }
+        self.plan_at_bind(&mut new)?;
         self.portals.insert(new);
         Ok(())
     }
@@ -215,6 +218,7 @@ impl Session {
     ) -> Result<SmallVec<[Datum; 4]>> {
         use functions::FnEnv;
         let mut env: Option<super::StatementEnv<'_>> = None;
+        let converted = || self.core.resolved().format.client_encoding.is_converted();
         let mut values = SmallVec::with_capacity(params.len());
         for (i, (param, type_oid)) in params.iter().zip(types).enumerate() {
             let binary = match formats.len() {
@@ -223,9 +227,10 @@ impl Session {
                 _ => is_binary(formats[i])?,
             };
             // The most usual values need no session around them.
-            let plain = param.filter(|_| !binary).and_then(|bytes| {
-                types::io::input_plain(*type_oid, types::io::checked_text(bytes).ok()?)
-            });
+            let plain =
+                param.filter(|b| !binary && (b.is_ascii() || !converted())).and_then(|bytes| {
+                    types::io::input_plain(*type_oid, types::io::checked_text(bytes).ok()?)
+                });
             if let Some(Ok(value)) = plain {
                 values.push(value);
                 continue;
@@ -313,7 +318,9 @@ impl Session {
             return result;
         }
         self.interrupts().end_statement();
-        self.tell(sink);
+        if result.is_err() {
+            self.tell(sink);
+        }
         result
     }
 
@@ -366,9 +373,10 @@ impl Session {
         let Some(stmt) = &prepared.stmt else { return sink.empty_query() };
         self.check_not_failed(&stmt.stmt)?;
         self.check_interrupts()?;
-        if let parser::ast::Stmt::Transaction(t) = &stmt.stmt {
+        if let Stmt::Transaction(t) = &stmt.stmt {
             let tag = self.transaction_stmt(t)?;
             self.portals.remove(name);
+            self.tell(sink);
             return sink.command_complete(tag);
         }
         self.ensure_transaction()?;
@@ -377,17 +385,16 @@ impl Session {
             let Some(mut portal) = self.portals.remove(name) else { return Ok(()) };
             let result = self.run_portal(&mut portal, max_rows, sink);
             self.portals.insert(portal);
-            match result? {
+            let result = result?;
+            self.tell(sink);
+            match result {
                 Some(tag) => sink.command_complete(&tag)?,
                 None => sink.portal_suspended()?,
             }
         } else {
             self.run_utility(name, (stmt, &prepared), &params, max_rows, sink)?;
         }
-        if let Some(txn) = self.core.txn_if_any() {
-            txn.increment_command()?;
-        }
-        Ok(())
+        self.end_in_pipeline(restarts(&stmt.stmt))
     }
 
     /// Close of a statement.
@@ -404,8 +411,10 @@ impl Session {
     pub fn sync(&mut self, sink: &mut dyn Sink) -> Result<TransactionStatus> {
         let failed = std::mem::take(&mut self.skipping);
         let mut result = Ok(());
-        if !failed && !self.in_block() && self.core.has_txn() {
-            result = self.commit_transaction();
+        if failed {
+            self.block.leave_pipeline();
+        } else {
+            result = self.end_pipeline();
             if result.is_err() {
                 self.fail_statement();
             }
@@ -428,6 +437,16 @@ fn is_binary(code: i16) -> Result<bool> {
     }
 }
 
+/// Statements that end transactions while they run, if they are not in a block.
+fn restarts(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Vacuum(v) => v.vacuum,
+        Stmt::CreateIndex(c) => c.concurrently,
+        Stmt::Drop(d) => d.concurrently,
+        _ => false,
+    }
+}
+
 fn read_param(
     type_oid: Oid,
     param: RawParam<'_>,
@@ -437,6 +456,6 @@ fn read_param(
     match param {
         None => types::io::null(type_oid, io),
         Some(bytes) if binary => types::io::receive(type_oid, bytes, -1, io),
-        Some(bytes) => types::io::input(type_oid, types::io::checked_text(bytes)?, -1, io),
+        Some(bytes) => types::io::input(type_oid, &types::io::client_text(bytes, io)?, -1, io),
     }
 }

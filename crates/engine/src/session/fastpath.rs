@@ -119,7 +119,10 @@ impl Session {
         let mut out = Vec::new();
         match request.binary {
             true => types::io::send(type_oid, &value, &env.io(), &mut out)?,
-            false => types::io::output(type_oid, &value, &env.io(), &mut out)?,
+            false => {
+                types::io::output(type_oid, &value, &env.io(), &mut out)?;
+                types::io::to_client(&mut out, 0, &env.io())?;
+            }
         }
         Ok(Some(out))
     }

@@ -116,7 +116,10 @@ impl Session {
                 }
                 sink.portal_suspended()
             }
-            _ => sink.command_complete(&kept.tag),
+            _ => {
+                self.tell(sink);
+                sink.command_complete(&kept.tag)
+            }
         }
     }
 

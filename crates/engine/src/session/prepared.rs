@@ -189,6 +189,8 @@ pub struct Portal {
     pub level: usize,
     /// Where it is, if it is a cursor.
     pub cursor: Option<Box<super::cursor::Cursor>>,
+    /// What Bind has planned, and for what the statement meant then.
+    pub planned: Option<(Arc<Analysed>, Arc<CachedPlan>)>,
 }
 
 impl Portal {
@@ -214,6 +216,7 @@ impl Portal {
             created_at,
             level: 0,
             cursor: None,
+            planned: None,
         }
     }
 

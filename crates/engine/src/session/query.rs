@@ -338,6 +338,60 @@ impl Session {
         Some(known)
     }
 
+    fn plan_portal(
+        &self,
+        env: &StatementEnv<'_>,
+        prepared: &Prepared,
+        analysed: &Arc<Analysed>,
+        params: &[Datum],
+    ) -> Result<Arc<CachedPlan>> {
+        match self.point_plan(env, prepared, analysed)? {
+            Some(plan) => Ok(plan),
+            None => self.plan_of(env, prepared, analysed, params, 0.0),
+        }
+    }
+
+    /// Plans what a portal runs when it is bound, which is when PostgreSQL's clients hear of what
+    /// cannot be planned. A plan that is kept was told of when it was made.
+    pub(super) fn plan_at_bind(&self, portal: &mut Portal) -> Result<()> {
+        let prepared = &portal.prepared;
+        let query = prepared.stmt.as_ref().is_some_and(|s| is_query(&s.stmt));
+        let known = || {
+            let analysed = prepared.analysed.lock().clone();
+            self.known_generic(prepared, &analysed).is_some()
+        };
+        if !query || known() {
+            return Ok(());
+        }
+        let planned = || {
+            let env = self.env()?;
+            let analysed = self.refresh(prepared)?;
+            if !analysed.plain || analysed.names_cursor {
+                return Ok(None);
+            }
+            let plan = self.plan_portal(&env, prepared, &analysed, &portal.params)?;
+            Ok(Some((analysed, plan)))
+        };
+        let planned = planned().map_err(|e: Error| match self.parameter_context(portal) {
+            Some(context) => e.context(context),
+            None => e,
+        })?;
+        portal.planned = planned;
+        Ok(())
+    }
+
+    /// True if a statement whose numbers were taken for parameters cannot be planned with them:
+    /// its error is one that comes before the first word of an answer.
+    #[cold]
+    pub(super) fn fails_when_planned(&self, portal: &Portal) -> bool {
+        let analysed = portal.prepared.analysed.lock().clone();
+        let planned = || {
+            let query = main_query(&analysed)?.clone();
+            self.plan(&self.env()?, query, Some(&portal.params), 0.0)
+        };
+        planned().is_err()
+    }
+
     fn generic_plan(
         &self,
         env: &StatementEnv<'_>,
@@ -399,13 +453,19 @@ impl Session {
             let analysed = portal.prepared.analysed.lock().clone();
             return self.run_products(&portal, &analysed, sink);
         }
-        if !analysed.columns.is_empty() {
-            sink.row_description(&analysed.columns, &[])?;
-        }
         let mut query = main_query(&analysed)?.clone();
         self.resolve_current_of(&mut query)?;
         let rows = RowWriter::new(&analysed.columns, &[]);
-        self.run_query(query, Arc::new([]), &rows, sink)
+        let env = self.env()?;
+        let run = self.execution(&env, query, Arc::new([]))?;
+        // Only now: what cannot be planned has no columns to tell of.
+        if !analysed.columns.is_empty() {
+            sink.row_description(&analysed.columns, &[])?;
+        }
+        let tag = self.finish_run(&env, run, &rows, sink)?;
+        drop(env);
+        self.after_query()?;
+        Ok(tag)
     }
 
     /// Plans one query for these parameters; ready to run.
@@ -432,13 +492,23 @@ impl Session {
         sink: &mut dyn Sink,
     ) -> Result<String> {
         let env = self.env()?;
-        let mut run = self.execution(&env, query, params)?;
-        let count = self.pull(&env, &mut run, 0, rows, sink)?.0;
-        self.count_changes(&run);
-        let tag = tag_of(&run, count);
+        let run = self.execution(&env, query, params)?;
+        let tag = self.finish_run(&env, run, rows, sink)?;
         drop(env);
         self.after_query()?;
-        Ok(tag.into_owned())
+        Ok(tag)
+    }
+
+    fn finish_run(
+        &self,
+        env: &StatementEnv<'_>,
+        mut run: Execution,
+        rows: &RowWriter,
+        sink: &mut dyn Sink,
+    ) -> Result<String> {
+        let count = self.pull(env, &mut run, 0, rows, sink)?.0;
+        self.count_changes(&run);
+        Ok(tag_of(&run, count).into_owned())
     }
 
     /// Fails if a read-only transaction's plan writes.
@@ -468,7 +538,10 @@ impl Session {
                 return self.run_portal(portal, max, sink);
             }
             let analysed = self.refresh(&portal.prepared)?;
-            if let Some(plan) = self.known_point(&portal.prepared, &analysed, max) {
+            let planned = portal.planned.take().filter(|(of, _)| Arc::ptr_eq(of, &analysed));
+            if planned.is_none()
+                && let Some(plan) = self.known_point(&portal.prepared, &analysed, max)
+            {
                 if portal.describe && !analysed.columns.is_empty() {
                     sink.row_description(&analysed.columns, &portal.formats)?;
                 }
@@ -481,17 +554,18 @@ impl Session {
                 portal.state = PortalState::Done;
                 return self.run_products(portal, &analysed, sink).map(|t| Some(t.into()));
             }
-            let plan = match self.point_plan(&env, prepared, &analysed)? {
-                Some(plan) => plan,
-                None => self.plan_of(&env, prepared, &analysed, &portal.params, 0.0)?,
+            let plan = match planned {
+                Some((_, plan)) => plan,
+                None => self.plan_portal(&env, prepared, &analysed, &portal.params)?,
             };
+            // A client is told of columns once nothing but the rows can fail.
+            self.check_writes(plan.compiled.plan())?;
             if portal.describe && !analysed.columns.is_empty() {
                 sink.row_description(&analysed.columns, &portal.formats)?;
             }
             if plan.point.is_some() && max != 1 {
                 return self.run_point(&plan, portal, sink).map(Some);
             }
-            self.check_writes(plan.compiled.plan())?;
             let snapshot = Arc::new(self.core.txn()?.snapshot());
             portal.snapshot = Some(snapshot.clone());
             let mut run = Execution::new(plan.compiled.clone(), portal.params.clone(), snapshot);

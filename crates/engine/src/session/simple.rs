@@ -58,6 +58,7 @@ impl Session {
         if self.status() == TransactionStatus::Failed {
             return Ok(false);
         }
+        self.follow_pipeline();
         let Some(n) = normalize(original) else { return Ok(false) };
         let prepared = match self.normalized.get(&n.text) {
             Some(Normal::Prepared(p)) if self.is_fresh(&p.analysed.lock()) => p.clone(),
@@ -80,7 +81,11 @@ impl Session {
         self.check_interrupts()?;
         self.ensure_transaction()?;
         let mut portal = Portal::new("", prepared, n.values.clone().into(), self.statement_micros);
+        sink.mark();
         self.run_simple_portal(&mut portal, sink).map_err(|mut e| {
+            if !e.is_parked() && self.fails_when_planned(&portal) {
+                sink.take_back();
+            }
             let fields = e.fields_mut();
             fields.location = fields.location.map(|at| n.original(at as usize) as u32);
             e
@@ -141,6 +146,7 @@ impl Session {
             return sink.empty_query();
         }
         let several = statements.len() > 1;
+        let joins = self.joins_pipeline();
         let last = statements.len() - 1;
         for (i, stmt) in statements.iter().enumerate() {
             self.check_not_failed(&stmt.stmt)?;
@@ -154,7 +160,7 @@ impl Session {
                 self.interrupts().set_lock_timeout_ms(settings.lock_timeout_ms);
             }
             self.run_statement(stmt, text, sink)?;
-            if i == last {
+            if i == last && (several || !joins) {
                 self.end_implicit()?;
             }
         }

@@ -60,6 +60,7 @@ fn kind_word(kind: ObjectKind) -> &'static str {
         ObjectKind::OpClass => "OPERATOR CLASS",
         ObjectKind::OpFamily => "OPERATOR FAMILY",
         ObjectKind::Publication => "PUBLICATION",
+        ObjectKind::Subscription => "SUBSCRIPTION",
         ObjectKind::Statistics => "STATISTICS",
         ObjectKind::Tablespace => "TABLESPACE",
         ObjectKind::Transform => "TRANSFORM",
@@ -142,8 +143,25 @@ impl Session {
     /// Runs a definition.
     fn definition(&mut self, stmt: &RawStmt, text: &str) -> Result<String> {
         self.prevent_in_read_only_definition(&stmt.stmt)?;
+        match &stmt.stmt {
+            Stmt::CreateIndex(c) if c.concurrently => {
+                self.prevent_in_block("CREATE INDEX CONCURRENTLY")?;
+            }
+            Stmt::Drop(d) if d.concurrently => self.prevent_in_block("DROP INDEX CONCURRENTLY")?,
+            _ => {}
+        }
         self.prepare_temp(&stmt.stmt)?;
-        let tag = self.with_ddl(text, |ddl| run_definition(ddl, &stmt.stmt))?;
+        let tag = self.with_ddl(text, |ddl| {
+            let tag = run_definition(ddl, &stmt.stmt)?;
+            // Event triggers cannot change what the command does: until their functions run, it
+            // does not matter that those for its start are looked for at its end.
+            ddl.fire_event("ddl_command_start", &tag)?;
+            if matches!(stmt.stmt, Stmt::Drop(_)) {
+                ddl.fire_event("sql_drop", &tag)?;
+            }
+            ddl.fire_event("ddl_command_end", &tag)?;
+            Ok(tag)
+        })?;
         if let Stmt::CreateSchema(c) = &stmt.stmt
             && !c.elements.is_empty()
         {
@@ -457,6 +475,38 @@ fn row_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
         Stmt::AlterPublication(a) => {
             ddl.alter_publication(a)?;
             "ALTER PUBLICATION"
+        }
+        Stmt::CreateSubscription(c) => {
+            ddl.create_subscription(c)?;
+            "CREATE SUBSCRIPTION"
+        }
+        Stmt::AlterSubscription(a) => {
+            ddl.alter_subscription(a)?;
+            "ALTER SUBSCRIPTION"
+        }
+        Stmt::DropSubscription { name, missing_ok, .. } => {
+            ddl.drop_subscription(name, *missing_ok)?;
+            "DROP SUBSCRIPTION"
+        }
+        Stmt::CreateEventTrigger(c) => {
+            ddl.create_event_trigger(c)?;
+            "CREATE EVENT TRIGGER"
+        }
+        Stmt::AlterEventTrigger { name, state } => {
+            ddl.alter_event_trigger(name, *state)?;
+            "ALTER EVENT TRIGGER"
+        }
+        Stmt::CreateLanguage(c) => {
+            ddl.create_language(c)?;
+            "CREATE LANGUAGE"
+        }
+        Stmt::CreateTransform(c) => {
+            ddl.create_transform(c)?;
+            "CREATE TRANSFORM"
+        }
+        Stmt::CreateAccessMethod(c) => {
+            ddl.create_access_method(c)?;
+            "CREATE ACCESS METHOD"
         }
         Stmt::CreateStatistics(c) => {
             ddl.create_statistics(c)?;

@@ -4,6 +4,7 @@ use base::settings::{SettingDef, SettingValue};
 use base::{Error, Result, bail, err};
 use std::sync::Arc;
 use types::datetime::TimeZone;
+use types::encoding::Encoding;
 use types::io::IntervalStyle;
 
 /// Settings that are lists of key words, and the words.
@@ -268,16 +269,16 @@ fn date_style(def: &SettingDef, text: &str, current: &str) -> Result<String> {
     Ok(format!("{style}, {order}"))
 }
 
-/// Encodings clients may use: UTF8 and what is a subset of it or made of bytes only.
+/// Encodings clients may use: those that text can be converted to.
 fn encoding(def: &SettingDef, text: &str) -> Result<String> {
-    let plain: String =
-        text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
-    match plain.as_str() {
-        "utf8" | "unicode" => Ok("UTF8".to_string()),
-        "sqlascii" => Ok("SQL_ASCII".to_string()),
-        "latin1" | "iso88591" => Ok("LATIN1".to_string()),
-        _ => Err(invalid(def, text)),
+    let Some(encoding) = Encoding::from_name(text) else { return Err(invalid(def, text)) };
+    if !encoding.has_unicode() {
+        let detail = format!("Conversion between {} and UTF8 is not supported.", encoding.name());
+        let e =
+            err!(FEATURE_NOT_SUPPORTED, "invalid value for parameter \"{}\": \"{text}\"", def.name);
+        return Err(e.detail(detail));
     }
+    Ok(encoding.name().to_string())
 }
 
 #[cfg(test)]

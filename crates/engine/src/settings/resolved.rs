@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use txn::Isolation;
 use types::datetime::TimeZone;
+use types::encoding::Encoding;
 use types::io::{ByteaOutput, DateOrder, DateStyle, Format, IntervalStyle};
 
 /// `plan_cache_mode`
@@ -111,8 +112,13 @@ impl Resolved {
             parse: ParseOptions {
                 standard_conforming_strings: s.bool("standard_conforming_strings"),
                 escape_string_warning: s.bool("escape_string_warning"),
-                // No client encoding is one that a quote could hide in.
-                backslash_quote: s.str("backslash_quote") != "off",
+                backslash_quote: match s.str("backslash_quote") {
+                    "off" => false,
+                    // A quote could be the end of a character in the others.
+                    "safe_encoding" => Encoding::from_name(s.str("client_encoding"))
+                        .is_none_or(Encoding::is_for_servers),
+                    _ => true,
+                },
                 transform_null_equals: s.bool("transform_null_equals"),
             },
             format: format_of(s),
@@ -263,6 +269,7 @@ fn format_of(s: &SessionSettings) -> Format {
         xml_document: s.str("xmloption") == "document",
         xml_base64: s.str("xmlbinary") == "base64",
         array_nulls: s.bool("array_nulls"),
+        client_encoding: Encoding::from_name(s.str("client_encoding")).unwrap_or(Encoding::UTF8),
         timezone: TimeZone::by_name(zone).unwrap_or_else(TimeZone::utc),
     }
 }
@@ -309,6 +316,8 @@ fn planner_settings(s: &SessionSettings) -> PlannerSettings {
         enable_parallel_hash: s.bool("enable_parallel_hash"),
         debug_parallel_query: s.str("debug_parallel_query").to_string(),
         enable_partition_pruning: s.bool("enable_partition_pruning"),
+        enable_partitionwise_join: s.bool("enable_partitionwise_join"),
+        enable_partitionwise_aggregate: s.bool("enable_partitionwise_aggregate"),
         constraint_exclusion: s.str("constraint_exclusion").to_string(),
     }
 }

@@ -314,8 +314,15 @@ fn subtransactions(env: &StatementEnv<'_>, args: &[Datum]) -> Vec<Datum> {
 }
 
 fn archiver(env: &StatementEnv<'_>) -> Vec<Datum> {
-    let none = || Datum::Null;
-    vec![count(0), none(), none(), count(0), none(), none(), reset_time(env, "archiver")]
+    let all = env.core.database.stats.archiver();
+    let side = |(n, name, at): &(u64, String, i64)| {
+        let name = if name.is_empty() { Datum::Null } else { Datum::text(name) };
+        [count(*n), name, time(*at)]
+    };
+    let mut row = Vec::from(side(&all.archived));
+    row.extend(side(&all.failed));
+    row.push(reset_time(env, "archiver"));
+    row
 }
 
 /// What a line of `pg_stat_io` counts, of what the page cache counts.

@@ -8,7 +8,7 @@ mod functions;
 mod server;
 
 pub(crate) use functions::{call, rows};
-pub(crate) use server::{Checkpointer, CheckpointerStats};
+pub(crate) use server::{Archiver, Checkpointer, CheckpointerStats};
 
 use base::{Oid, RelFile, Result};
 use executor::counts::{Counts, Key};
@@ -72,6 +72,8 @@ struct All {
     relations: HashMap<u64, Relation>,
     databases: HashMap<u32, DatabaseCounts>,
     checkpointer: Checkpointer,
+    #[serde(default)]
+    archiver: Archiver,
     /// When the counters of other parts were reset.
     resets: HashMap<String, i64>,
     /// What the counters of `buffer::counts` are to be added to, for what is shown: what was
@@ -278,10 +280,25 @@ impl Stats {
         if part == "io" {
             all.io = buffer::counts::operations().into_iter().map(u64::wrapping_neg).collect();
         }
+        if part == "archiver" {
+            all.archiver = Archiver::default();
+        }
         drop(all);
         if part == "checkpointer" {
             self.checkpointer.set(Checkpointer { reset: now(), ..Default::default() });
         }
+    }
+
+    /// The archiver has tried to have a segment archived.
+    pub fn archived(&self, segment: &str, well: bool) {
+        let mut all = self.all.lock();
+        let side = if well { &mut all.archiver.archived } else { &mut all.archiver.failed };
+        *side = (side.0 + 1, segment.to_string(), now());
+    }
+
+    /// `pg_stat_archiver`
+    pub fn archiver(&self) -> Archiver {
+        self.all.lock().archiver.clone()
     }
 
     /// When a part's counters were reset; at first, when the server was made.

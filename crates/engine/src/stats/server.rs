@@ -16,6 +16,13 @@ pub(crate) struct Checkpointer {
     pub reset: i64,
 }
 
+/// What `pg_stat_archiver` shows: how many segments, the last one's name, and when that was.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Archiver {
+    pub archived: (u64, String, i64),
+    pub failed: (u64, String, i64),
+}
+
 /// The checkpointer's counters.
 #[derive(Default)]
 pub(crate) struct CheckpointerStats {

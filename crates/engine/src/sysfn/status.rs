@@ -2,8 +2,9 @@
 
 use super::SysSession;
 use super::args::{Args, opt_text};
-use base::{Oid, Result, bail};
+use base::{Oid, Result};
 use types::Datum;
+use types::encoding::Encoding;
 
 pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> {
     session(s, name, args)
@@ -109,7 +110,6 @@ fn server(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> 
         "pg_last_wal_receive_lsn" | "pg_last_wal_replay_lsn" | "pg_last_xact_replay_timestamp" => {
             Ok(Datum::Null)
         }
-        "pg_walfile_name" => wal_file(args),
         "pg_is_in_recovery" => Ok(Datum::Bool(false)),
         "pg_is_wal_replay_paused" => {
             Err(base::err!(OBJECT_NOT_IN_PREREQUISITE_STATE, "recovery is not in progress")
@@ -123,87 +123,19 @@ fn server(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> 
         "pg_extension_config_dump" => Ok(Datum::text("")),
         "pg_char_to_encoding" => args.text(0).map(|t| Datum::I32(encoding_number(t))),
         "pg_encoding_to_char" => args.int(0).map(|n| Datum::text(encoding_name(n))),
-        "pg_encoding_max_length" => args.int(0).map(|n| Datum::I32(if n == 6 { 4 } else { 1 })),
         "pg_client_encoding" => Ok(opt_text(s.settings().show("client_encoding"))),
         _ => return None,
     })
 }
 
-/// Name of the log segment that a position is in.
-fn wal_file(args: &Args) -> Result<Datum> {
-    let position = args.int(0)? as u64;
-    const SEGMENT: u64 = 16 << 20;
-    let segment = position.saturating_sub(1) / SEGMENT;
-    let per_id = (1u64 << 32) / SEGMENT;
-    let name = format!("{:08X}{:08X}{:08X}", 1, segment / per_id, segment % per_id);
-    if position == 0 {
-        bail!(INVALID_PARAMETER_VALUE, "invalid log position");
-    }
-    Ok(Datum::string(name))
-}
-
-/// Encodings by number.
-const ENCODINGS: [&str; 42] = [
-    "SQL_ASCII",
-    "EUC_JP",
-    "EUC_CN",
-    "EUC_KR",
-    "EUC_TW",
-    "EUC_JIS_2004",
-    "UTF8",
-    "MULE_INTERNAL",
-    "LATIN1",
-    "LATIN2",
-    "LATIN3",
-    "LATIN4",
-    "LATIN5",
-    "LATIN6",
-    "LATIN7",
-    "LATIN8",
-    "LATIN9",
-    "LATIN10",
-    "WIN1256",
-    "WIN1258",
-    "WIN866",
-    "WIN874",
-    "KOI8R",
-    "WIN1251",
-    "WIN1252",
-    "ISO_8859_5",
-    "ISO_8859_6",
-    "ISO_8859_7",
-    "ISO_8859_8",
-    "WIN1250",
-    "WIN1253",
-    "WIN1254",
-    "WIN1255",
-    "WIN1257",
-    "KOI8U",
-    "SJIS",
-    "BIG5",
-    "GBK",
-    "UHC",
-    "GB18030",
-    "JOHAB",
-    "SHIFT_JIS_2004",
-];
-
 /// The name of an encoding, or nothing.
 pub(crate) fn encoding_name(number: i64) -> &'static str {
-    usize::try_from(number).ok().and_then(|n| ENCODINGS.get(n)).copied().unwrap_or("")
+    Encoding::from_number(number).map_or("", Encoding::name)
 }
 
 /// The number of an encoding, or -1.
 pub(crate) fn encoding_number(name: &str) -> i32 {
-    let plain = |t: &str| -> String {
-        t.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
-    };
-    let wanted = match plain(name).as_str() {
-        "unicode" => "utf8".to_string(),
-        "iso88591" => "latin1".to_string(),
-        other => other.to_string(),
-    };
-    ENCODINGS.iter().position(|e| plain(e) == wanted).map_or(-1, |i| i as i32)
+    Encoding::from_name(name).map_or(-1, Encoding::number)
 }
 
 /// Counters that nothing counts yet are zero; times are not known.

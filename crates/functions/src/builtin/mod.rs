@@ -188,19 +188,6 @@ pub fn cast_between(source: Oid, target: Oid) -> Option<&'static CastRow> {
     map.get(&(source, target)).copied()
 }
 
-/// Whether a name, whatever its punctuation, is an encoding that some conversion knows.
-pub fn conversion_exists(name: &str) -> bool {
-    let key = |s: &str| {
-        s.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
-    };
-    let wanted = key(name);
-    let Some(table) = table("pg_conversion") else { return false };
-    table.rows().any(|r| {
-        let name = r[1].as_deref().unwrap_or("");
-        name.split("_to_").any(|part| key(part) == wanted)
-    })
-}
-
 /// The default operator class of an access method for an input type.
 pub fn default_opclass(am: Oid, input: Oid) -> Option<&'static OpclassRow> {
     opclasses().iter().find(|c| c.opcmethod == am && c.opcintype == input && c.opcdefault)

@@ -4,7 +4,8 @@ use crate::call::FnDef;
 use base::{Error, Result, bail, err};
 use md5::{Digest, Md5};
 use sha2::{Sha224, Sha256, Sha384, Sha512};
-use types::Datum;
+use std::borrow::Cow;
+use types::encoding::{self, Encoding};
 use types::io::bytes::{hex_decode, hex_encode};
 
 fn substring(a: &[u8], from: i64, len: Option<i64>) -> Result<&[u8]> {
@@ -257,101 +258,36 @@ const DIGESTS: &[FnDef] = &[
     row!(binary_decode(a: &str, name: &str) { decode(a, name) }),
 ];
 
-/// Encodings by their names without punctuation.
-fn charset(name: &str) -> Option<&'static str> {
-    let key: String =
-        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    Some(match key.as_str() {
-        "utf8" | "unicode" => "UTF8",
-        "latin1" | "iso88591" => "LATIN1",
-        "sqlascii" => "SQL_ASCII",
-        _ => return None,
-    })
-}
-
-fn known(name: &str, which: &str) -> Result<&'static str> {
-    match charset(name) {
-        Some(c) => Ok(c),
-        None if crate::builtin::conversion_exists(name) => {
-            Err(Error::unsupported(format!("conversion of encoding \"{name}\"")))
-        }
-        None => Err(err!(INVALID_PARAMETER_VALUE, "invalid {which} encoding name \"{name}\"")),
-    }
-}
-
-fn valid_utf8(bytes: &[u8]) -> Result<&str> {
-    std::str::from_utf8(bytes).map_err(|e| {
-        let at = e.valid_up_to();
-        let n = e.error_len().unwrap_or(bytes.len() - at).max(1);
-        // The bytes shown are those that the first one promises.
-        let promised = match bytes[at] {
-            0xC0..=0xDF => 2,
-            0xE0..=0xEF => 3,
-            0xF0..=0xF7 => 4,
-            _ => 1,
-        };
-        let take = promised.max(n).min(bytes.len() - at);
-        let shown: Vec<String> =
-            bytes[at..at + take].iter().map(|b| format!("0x{b:02x}")).collect();
-        err!(
-            CHARACTER_NOT_IN_REPERTOIRE,
-            "invalid byte sequence for encoding \"UTF8\": {}",
-            shown.join(" ")
-        )
-    })
+fn known(name: &str, which: &str) -> Result<Encoding> {
+    Encoding::from_name(name)
+        .ok_or_else(|| err!(INVALID_PARAMETER_VALUE, "invalid {which}encoding name \"{name}\""))
 }
 
 fn convert(bytes: &[u8], from: &str, to: &str) -> Result<Vec<u8>> {
-    Ok(match (from, to) {
-        ("UTF8", "UTF8") => valid_utf8(bytes)?.as_bytes().to_vec(),
-        ("LATIN1", "UTF8") => bytes.iter().map(|b| *b as char).collect::<String>().into_bytes(),
-        ("UTF8", "LATIN1") => valid_utf8(bytes)?
-            .chars()
-            .map(|c| {
-                u8::try_from(c as u32).map_err(|_| {
-                    let mut buffer = [0; 4];
-                    let shown: Vec<String> =
-                        c.encode_utf8(&mut buffer).bytes().map(|b| format!("0x{b:02x}")).collect();
-                    err!(
-                        UNTRANSLATABLE_CHARACTER,
-                        "character with byte sequence {} in encoding \"UTF8\" has no equivalent \
-                         in encoding \"LATIN1\"",
-                        shown.join(" ")
-                    )
-                })
-            })
-            .collect::<Result<Vec<u8>>>()?,
-        _ => bytes.to_vec(),
-    })
+    let (from, to) = (known(from, "source ")?, known(to, "destination ")?);
+    encoding::convert(bytes, from, to).map(Cow::into_owned)
+}
+
+/// An encoding whose number or name a function is given.
+fn valid(encoding: Option<Encoding>, shown: String, what: &str) -> Result<Encoding> {
+    encoding.ok_or_else(|| err!(UNDEFINED_OBJECT, "{shown} is not a valid encoding {what}"))
 }
 
 const CONVERT: &[FnDef] = &[
-    row!(pg_convert(a: &[u8], from: &str, to: &str) {
-        convert(a, known(from, "source")?, known(to, "destination")?)
-    }),
-    row!(pg_convert_from(a: &[u8], from: &str) {
-        let out = convert(a, known(from, "source")?, "UTF8")?;
-        if out.contains(&0) {
-            bail!(
-                CHARACTER_NOT_IN_REPERTOIRE,
-                "invalid byte sequence for encoding \"UTF8\": 0x00"
-            );
-        }
-        out
-    }),
-    row!(pg_convert_to(a: &[u8], to: &str) { convert(a, "UTF8", known(to, "destination")?) }),
+    row!(pg_convert(a: &[u8], from: &str, to: &str) { convert(a, from, to) }),
+    row!(pg_convert_from(a: &[u8], from: &str) { convert(a, from, "UTF8") }),
+    row!(pg_convert_to(a: &[u8], to: &str) { convert(a, "UTF8", to) }),
     row!(length_in_encoding(a: &[u8], name: &str) {
-        match known(name, "source")? {
-            "UTF8" => valid_utf8(a)?.chars().count() as i32,
-            _ => a.len() as i32,
-        }
+        known(name, "")?.verify(a).map(|n| n as i32)
     }),
-    row!(to_ascii_default(a: &Datum) {
-        let _ = a;
-        Err::<Datum, Error>(err!(
-            FEATURE_NOT_SUPPORTED,
-            "encoding conversion from UTF8 to ASCII not supported"
-        ))
+    row!(to_ascii_default(a: &[u8]) { encoding::to_ascii(a, Encoding::UTF8) }),
+    row!(to_ascii_enc(a: &[u8], n: i32) {
+        let e = valid(Encoding::from_number(i64::from(n)), n.to_string(), "code")?;
+        encoding::to_ascii(a, e)
+    }),
+    row!(to_ascii_encname(a: &[u8], name: &str) {
+        let e = valid(Encoding::from_name(name), name.to_string(), "name")?;
+        encoding::to_ascii(a, e)
     }),
 ];
 

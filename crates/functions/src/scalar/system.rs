@@ -3,11 +3,8 @@
 use crate::call::{FnCtx, FnDef};
 use base::{Error, Oid, Result, bail, err};
 use types::array::{ElemType, make_vector};
+use types::encoding::Encoding;
 use types::{Datum, oid};
-
-/// What `version()` answers.
-pub const VERSION: &str =
-    "Olifant 18.0 (compatible with PostgreSQL 18.0) on x86_64-linux, written in Rust, 64-bit";
 
 /// A type's name with its modifier, as SQL has it.
 pub fn format_type(cx: &FnCtx, type_oid: Oid, typmod: Option<i32>) -> String {
@@ -110,7 +107,7 @@ fn nulls(cx: &FnCtx, args: &[Datum]) -> Result<Option<(usize, usize)>> {
 }
 
 const SESSION: &[FnDef] = &[
-    row!(pgsql_version() { VERSION }),
+    row!(pgsql_version() { base::build::version() }),
     row!(cx; current_database() {
         cx.env.catalog().database_name(cx.env.database()).unwrap_or_default()
     }),
@@ -126,13 +123,11 @@ const SESSION: &[FnDef] = &[
         setting(cx, name, missing_ok)
     }),
     row!(getdatabaseencoding() { "UTF8" }),
-    row!(pg_client_encoding() { "UTF8" }),
+    row!(cx; pg_client_encoding() {
+        cx.env.setting("client_encoding").unwrap_or_else(|| "UTF8".to_string())
+    }),
     row!(pg_encoding_max_length_sql(n: i32) {
-        match n {
-            6 => Some(4),
-            0 | 8..=34 => Some(1),
-            _ => None,
-        }
+        Encoding::from_number(i64::from(n)).map(Encoding::max_length)
     }),
     row!(cx; pg_get_userbyid(role: u32) {
         match cx.env.catalog().types().role_name(Oid(role)) {

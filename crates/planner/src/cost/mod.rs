@@ -177,6 +177,9 @@ impl Root<'_> {
             && let Some(rel) = self.base_rel(v.varno)
         {
             use crate::rel::BaseKind;
+            if let Some(width) = rel.widths.get(&v.attno) {
+                return *width;
+            }
             if let BaseKind::Table(desc) | BaseKind::AppendRel(desc) = &rel.kind {
                 if v.attno > 0
                     && let Ok(Some(s)) = self.env.catalog.statistic(desc.oid, v.attno, false)

@@ -1,14 +1,16 @@
 //! Inheritance trees and partitioned tables: one relation for each member, appended.
 
+use super::member::table_of;
 use super::{Path, PathKind};
-use crate::rel::{BaseKind, Target};
+use crate::rel::{BaseKind, EcMember, Partitioned, Scheme};
 use crate::relids::Relids;
-use crate::restriction::Placement;
 use crate::root::Root;
 use base::{Oid, Result};
 use catalog::RelationDesc;
-use ir::{Expr, RteKind, Var};
+use catalog::partition::{BoundKind, Partitioning};
+use ir::{Expr, RteKind};
 use std::rc::Rc;
+use std::sync::Arc;
 
 impl Root<'_> {
     /// If the table has children: adds a relation for each member of its tree.
@@ -18,60 +20,102 @@ impl Root<'_> {
             return Ok(());
         }
         let index = self.rels[rel].rtindex;
-        let mut members = Vec::new();
-        self.collect_members(desc.oid, &mut members)?;
-        if members.len() == 1 && members[0].kind.has_storage() {
-            return Ok(());
-        }
         let changed = self.query.result_relation == index;
         if self.query.command == ir::CmdType::Insert && changed {
             return Ok(());
         }
-        self.rels[rel].kind = BaseKind::AppendRel(desc.clone());
-        let mut children = Vec::new();
-        for m in members.into_iter().filter(|m| m.kind.has_storage()) {
-            children.push(self.add_child(index, &m)?);
+        let mut leaves = Vec::new();
+        if desc.kind.has_storage() {
+            let members = self.collect_members(desc.oid)?;
+            if members.len() == 1 {
+                return Ok(());
+            }
+            self.rels[rel].kind = BaseKind::AppendRel(desc.clone());
+            for m in members.iter().filter(|m| m.kind.has_storage()) {
+                let child = self.add_child(index, rel, m)?;
+                leaves.push(self.rels[child].rtindex);
+                self.rels[rel].direct.push(child);
+            }
+        } else {
+            self.expand_partitions(rel, index, &desc, &mut leaves)?;
+            let whole_row = self.rels[rel].needed.contains_key(&0);
+            self.rels[rel].by_partition = self.env.settings.enable_partitionwise_join && !whole_row;
         }
         for mark in self.row_marks.iter_mut().filter(|m| m.rtindex == index) {
-            mark.members.clone_from(&children);
+            mark.members.clone_from(&leaves);
         }
-        self.rels[rel].children = children;
+        self.rels[rel].children = leaves;
         Ok(())
     }
 
-    fn collect_members(&self, oid: Oid, out: &mut Vec<std::sync::Arc<RelationDesc>>) -> Result<()> {
-        if out.iter().any(|m| m.oid == oid) {
-            return Ok(());
-        }
-        let desc = self.env.catalog.relation(oid)?;
-        let has_children = desc.has_subclass;
-        let partitioned = !desc.kind.has_storage();
-        let mut at = out.len();
-        out.push(desc);
-        if !has_children {
-            return Ok(());
-        }
-        if partitioned {
-            let parent = self.env.catalog.relation(oid)?;
-            let parts = catalog::partition::Partitioning::load(self.env.catalog, &parent)?;
-            for child in parts.in_order()? {
-                self.collect_members(child, out)?;
-            }
-            return Ok(());
-        }
-        // Children before grandchildren.
+    /// The members of a tree that is not partitioned: children before grandchildren.
+    fn collect_members(&self, oid: Oid) -> Result<Vec<Arc<RelationDesc>>> {
+        let mut out = vec![self.env.catalog.relation(oid)?];
+        let mut at = 0;
         while let Some(parent) = out.get(at).cloned() {
-            for child in self.env.catalog.children(parent.oid)? {
-                if !out.iter().any(|m| m.oid == child) {
-                    out.push(self.env.catalog.relation(child)?);
+            if parent.has_subclass {
+                for child in self.env.catalog.children(parent.oid)? {
+                    if !out.iter().any(|m| m.oid == child) {
+                        out.push(self.env.catalog.relation(child)?);
+                    }
                 }
             }
             at += 1;
         }
+        Ok(out)
+    }
+
+    /// Adds a relation for each partition, those of partitions that are partitioned right after
+    /// them.
+    fn expand_partitions(
+        &mut self,
+        rel: usize,
+        top: u32,
+        desc: &Arc<RelationDesc>,
+        leaves: &mut Vec<u32>,
+    ) -> Result<()> {
+        self.rels[rel].kind = BaseKind::AppendRel(desc.clone());
+        let partitioning = Partitioning::load(self.env.catalog, desc)?;
+        let varno = self.rels[rel].rtindex;
+        let keys = self.keys_of(desc, desc, varno)?;
+        let (mut bounds, mut parts) = (Vec::new(), Vec::new());
+        for oid in partitioning.in_order()? {
+            let member = self.env.catalog.relation(oid)?;
+            let child = self.add_child(top, rel, &member)?;
+            if member.kind.has_storage() {
+                leaves.push(self.rels[child].rtindex);
+            } else {
+                self.expand_partitions(child, top, &member, leaves)?;
+            }
+            let bound = partitioning.parts.iter().find(|p| p.0 == oid).map(|p| p.1.clone());
+            bounds.push(bound.unwrap_or(BoundKind::Default));
+            parts.push(Some(child));
+        }
+        self.rels[rel].direct = parts.iter().flatten().copied().collect();
+        let scheme = Rc::new(Scheme {
+            strategy: partitioning.strategy,
+            families: partitioning.keys.iter().map(|k| k.family).collect(),
+            types: partitioning.keys.iter().map(|k| k.input_type).collect(),
+            collations: partitioning.keys.iter().map(|k| k.collation).collect(),
+            partitioning,
+        });
+        self.rels[rel].partitioned = Some(Rc::new(Partitioned {
+            scheme,
+            nullable_keys: vec![Vec::new(); keys.len()],
+            keys: keys.into_iter().map(|k| vec![k]).collect(),
+            bounds,
+            parts,
+        }));
         Ok(())
     }
 
-    fn add_child(&mut self, parent: u32, member: &std::sync::Arc<RelationDesc>) -> Result<u32> {
+    fn add_child(
+        &mut self,
+        parent: u32,
+        above: usize,
+        member: &Arc<RelationDesc>,
+    ) -> Result<usize> {
+        member.check_handler()?;
         let mut rte = self.query.rtable[parent as usize - 1].clone();
         if let RteKind::Relation { relid, relkind, inherit, .. } = &mut rte.kind {
             *relid = member.oid;
@@ -92,133 +136,375 @@ impl Root<'_> {
         self.base.resize(index as usize + 1, None);
         self.base[index as usize] = Some(rel);
         self.rels[rel].parent = Some(parent);
-        self.load_relation(rel)?;
-        Ok(index)
+        let mut ancestors = self.rels[above].ancestors.clone();
+        ancestors.push(self.rels[above].rtindex);
+        self.rels[rel].ancestors = ancestors;
+        Ok(rel)
     }
 
-    /// An expression over the parent as one over the member.
-    pub fn for_member(&self, e: &Expr, parent: u32, member: u32) -> Result<Expr> {
-        let (Some(p), Some(m)) = (self.base_rel(parent), self.base_rel(member)) else {
-            return Ok(e.clone());
-        };
-        let (BaseKind::AppendRel(pd), BaseKind::Table(md)) = (&p.kind, &m.kind) else {
-            return Ok(e.clone());
-        };
-        let mut failed = None;
-        let mut out = e.clone();
-        ir::walk::replace(&mut out, &mut |x| {
-            let Expr::Var(v) = x else { return None };
-            if v.varno != parent || v.levels_up != 0 {
-                return None;
-            }
-            let mut new = Var { varno: member, syn_no: member, ..v.clone() };
-            if v.attno > 0 {
-                let name = &pd.tuple.attrs[v.attno as usize - 1].name;
-                match md.column_number(name) {
-                    Some(a) => {
-                        new.attno = a;
-                        new.syn_attno = a;
-                    }
-                    None => {
-                        failed = Some(base::err!(
-                            UNDEFINED_COLUMN,
-                            "attribute \"{name}\" of relation \"{}\" does not exist",
-                            md.name
-                        ));
-                    }
-                }
-                return Some(Expr::Var(new));
-            }
-            if v.attno == 0 && pd.row_type != md.row_type {
-                new.ty = md.row_type;
-                return Some(Expr::ConvertRowtype {
-                    arg: Box::new(Expr::Var(new)),
-                    ty: v.ty,
-                    form: ir::CoercionForm::ImplicitCast,
-                    location: None,
-                });
-            }
-            Some(Expr::Var(new))
-        });
-        failed.map_or(Ok(out), Err)
-    }
-
-    /// Sizes the members and adds an append of their cheapest paths.
-    pub fn append_paths(&mut self, rel: usize) -> Result<()> {
-        let parent = self.rels[rel].rtindex;
-        let children = self.rels[rel].children.clone();
-        let restrictions = self.rels[rel].restrictions.clone();
-        let exprs = self.rels[rel].target.exprs.clone();
-        let mut parts: Vec<Rc<Path>> = Vec::new();
-        let mut members = Vec::new();
-        let clauses: Vec<Expr> = restrictions.iter().map(|r| r.clause.clone()).collect();
-        let BaseKind::AppendRel(top) = self.rels[rel].kind.clone() else { return Ok(()) };
-        let mut kept = Vec::new();
-        for child in children {
-            let Some(c) = self.base[child as usize] else { continue };
-            if let BaseKind::Table(member) = self.rels[c].kind.clone()
-                && self.is_pruned(&top, parent, &member, &clauses)?
-            {
+    /// Finds out which members of a tree, or of a level in it, may have rows that are wanted, and
+    /// how many.
+    pub fn size_append(&mut self, rel: usize) -> Result<()> {
+        let top = self.rels[rel].parent.unwrap_or(self.rels[rel].rtindex);
+        let mut live = Vec::new();
+        let mut leaves = Vec::new();
+        let (mut rows, mut tuples, mut bytes) = (0.0, 0.0, 0.0);
+        let mut widths: Vec<(i16, f64)> = Vec::new();
+        for child in std::mem::take(&mut self.rels[rel].direct) {
+            if !self.size_member(rel, top, child)? {
                 continue;
             }
-            kept.push(child);
-            let mut target = Target::default();
-            for e in &exprs {
-                target.exprs.push(self.for_member(e, parent, child)?);
-                target.refs.push(0);
+            let c = &self.rels[child];
+            match &c.kind {
+                BaseKind::AppendRel(_) => leaves.extend(c.children.iter().copied()),
+                _ => leaves.push(c.rtindex),
             }
-            let mut list = Vec::new();
-            for r in &restrictions {
-                let clause = self.for_member(&r.clause, parent, child)?;
-                let place = Placement {
-                    pushed_down: r.pushed_down,
-                    pseudoconstant: r.pseudoconstant,
-                    ..Placement::default()
-                };
-                list.push(self.restriction(clause, place)?);
+            if !c.dummy {
+                rows += c.rows;
+                tuples += c.tuples;
+                bytes += c.rows * f64::from(c.target.width);
+                self.add_member_widths(rel, child, &mut widths);
             }
-            self.rels[c].target = Rc::new(target);
-            self.rels[c].restrictions = list;
-            if self.rels[rel].parallel {
-                self.consider_parallel(c)?;
-                self.rels[rel].parallel = self.rels[c].parallel;
-            }
-            self.size_base(c)?;
-            self.scan_paths(c)?;
-            members.push(c);
-            parts.extend(self.rels[c].cheapest_total.clone());
+            live.push(child);
         }
-        self.rels[rel].children = kept;
-        let rows: f64 = parts.iter().map(|p| p.rows).sum();
-        let tuples: f64 = parts.iter().map(|p| self.rels[p.rel].tuples).sum();
-        let width = parts.iter().map(|p| p.target.width).max().unwrap_or(0);
-        {
-            let r = &mut self.rels[rel];
-            r.rows = crate::cost::clamp_rows(rows);
-            r.tuples = tuples;
-            Rc::make_mut(&mut r.target).width = width;
+        if let Some(p) = &mut self.rels[rel].partitioned {
+            let p = Rc::make_mut(p);
+            for part in &mut p.parts {
+                *part = part.filter(|c| live.contains(c));
+            }
         }
-        if parts.is_empty() {
+        let r = &mut self.rels[rel];
+        r.dummy = live.is_empty();
+        (r.direct, r.children) = (live, leaves);
+        r.rows = crate::cost::clamp_rows(rows);
+        r.tuples = tuples;
+        if rows > 0.0 {
+            r.widths =
+                widths.iter().map(|(a, w)| (*a, (w / rows).round_ties_even() as i32)).collect();
+            Rc::make_mut(&mut r.target).width = (bytes / rows).round_ties_even() as i32;
+        }
+        Ok(())
+    }
+
+    /// Adds up the widths of a member's columns, by the numbers they have above.
+    fn add_member_widths(&self, rel: usize, child: usize, widths: &mut Vec<(i16, f64)>) {
+        let c = &self.rels[child];
+        // The columns of both are the same by position.
+        for (own, e) in self.rels[rel].target.exprs.iter().zip(&c.target.exprs) {
+            let Expr::Var(v) = own else { continue };
+            let width = c.rows * f64::from(self.expr_width(e));
+            match widths.iter_mut().find(|w| w.0 == v.attno) {
+                Some(w) => w.1 += width,
+                None => widths.push((v.attno, width)),
+            }
+        }
+    }
+
+    /// Makes a member what the tree is: conditions, columns, size. False if it is not needed.
+    fn size_member(&mut self, rel: usize, top: u32, child: usize) -> Result<bool> {
+        let Some(top_rel) = self.base[top as usize] else { return Ok(false) };
+        let (Some(desc), Some(member)) = (
+            table_of(&self.rels[top_rel].kind).cloned(),
+            table_of(&self.rels[child].kind).cloned(),
+        ) else {
+            return Ok(false);
+        };
+        let clauses: Vec<Expr> =
+            self.rels[top_rel].restrictions.iter().map(|r| r.clause.clone()).collect();
+        if self.is_pruned(&desc, top, &member, &clauses)? {
+            return Ok(false);
+        }
+        if member.kind.has_storage() {
+            self.load_relation(child)?;
+        } else {
+            self.global.borrow_mut().relation_oids.push(member.oid);
+        }
+        let own = self.rels[child].relids.clone();
+        let parent = &self.rels[top_rel];
+        let mut target = self.target_for_members(&parent.target, &own)?;
+        target.refs = vec![0; target.exprs.len()];
+        let restrictions = self.restrictions_for_members(&parent.restrictions, &own)?;
+        let join_info = self.restrictions_for_members(&parent.join_info, &own)?;
+        let (has_ec_joins, by_partition) = (parent.has_ec_joins, parent.by_partition);
+        let needed = self.member_needs(top_rel, child);
+        self.add_member_classes(top, &own)?;
+        let c = &mut self.rels[child];
+        c.target = Rc::new(target);
+        (c.restrictions, c.join_info, c.needed) = (restrictions, join_info, needed);
+        (c.has_ec_joins, c.by_partition) = (has_ec_joins, by_partition);
+        if self.rels[rel].parallel {
+            self.consider_parallel(child)?;
+            self.rels[rel].parallel = self.rels[child].parallel;
+        }
+        self.mark_partial_indexes(child);
+        self.size_base(child)?;
+        Ok(true)
+    }
+
+    /// What is needed of a member's columns.
+    fn member_needs(&self, top_rel: usize, child: usize) -> std::collections::HashMap<i16, Relids> {
+        let (Some(p), Some(m)) =
+            (table_of(&self.rels[top_rel].kind), table_of(&self.rels[child].kind))
+        else {
+            return Default::default();
+        };
+        let own = |a: i16| match a {
+            a if a > 0 => m.column_number(&p.tuple.attrs[a as usize - 1].name),
+            a => Some(a),
+        };
+        let all = &self.rels[top_rel].needed;
+        all.iter().filter_map(|(a, by)| Some((own(*a)?, by.clone()))).collect()
+    }
+
+    /// Adds the forms that members of equivalence classes have over a member of the tree.
+    fn add_member_classes(&mut self, top: u32, own: &Relids) -> Result<()> {
+        let parent = Relids::single(top);
+        for i in 0..self.ecs.len() {
+            if self.ecs[i].merged.is_some() || self.ecs[i].has_volatile {
+                continue;
+            }
+            let mut new = Vec::new();
+            for m in self.ecs[i].members.iter().filter(|m| m.relids == parent) {
+                new.push(EcMember {
+                    expr: self.for_members(&m.expr, own)?,
+                    relids: own.clone(),
+                    is_const: false,
+                    ty: m.ty,
+                });
+            }
+            self.ecs[i].of_children.extend(new);
+        }
+        Ok(())
+    }
+
+    /// Adds the ways to scan each member, and to append what they give.
+    pub fn append_paths(&mut self, rel: usize) -> Result<()> {
+        let mut live = Vec::new();
+        for child in self.rels[rel].direct.clone() {
+            if !self.rels[rel].parallel {
+                self.rels[child].parallel = false;
+            }
+            self.scan_paths(child)?;
+            if !self.rels[child].dummy {
+                live.push(child);
+            }
+        }
+        self.add_append_paths(rel, &live)
+    }
+
+    /// Adds the ways to append the rows of `live`, which are the parts of `rel`.
+    pub fn add_append_paths(&mut self, rel: usize, live: &[usize]) -> Result<()> {
+        if live.is_empty() {
             self.rels[rel].dummy = true;
+            self.rels[rel].paths.clear();
+            self.rels[rel].partial.clear();
             let path = self.dummy_path(rel);
             self.rels[rel].add_path(path);
             return Ok(());
         }
+        let whole = |root: &Self, startup: bool| -> Option<Vec<Rc<Path>>> {
+            let mut parts = Vec::new();
+            for c in live {
+                let c = &root.rels[*c];
+                let best = if startup { &c.cheapest_startup } else { &c.cheapest_total };
+                let best = best.as_ref().filter(|p| p.param == c.lateral)?;
+                flatten_append(best, &mut parts);
+            }
+            Some(parts)
+        };
+        if let Some(parts) = whole(self, false) {
+            let path = self.append_path(rel, parts, Vec::new());
+            self.rels[rel].add_path(path);
+        }
+        if self.tuple_fraction > 0.0
+            && let Some(parts) = whole(self, true)
+        {
+            let path = self.append_path(rel, parts, Vec::new());
+            self.rels[rel].add_path(path);
+        }
+        if self.rels[rel].parallel && self.rels[rel].lateral.is_empty() {
+            self.partial_appends(rel, live);
+        }
+        self.ordered_appends(rel, live)?;
+        if self.rels[rel].rtindex != 0 {
+            self.param_appends(rel, live)?;
+        }
+        Ok(())
+    }
+
+    /// An append of these paths, which have the order of `keys` if one is run after the other.
+    pub(super) fn append_path(
+        &self,
+        rel: usize,
+        parts: Vec<Rc<Path>>,
+        keys: Vec<crate::rel::PathKey>,
+    ) -> Path {
         let s = self.env.settings;
+        let rows: f64 = parts.iter().map(|p| p.rows).sum();
+        let safe = parts.iter().all(|p| p.parallel_safe);
+        let only = match &parts[..] {
+            [one] => Some(one.clone()),
+            _ => None,
+        };
+        let startup = match keys.is_empty() {
+            true => parts.first().map_or(0.0, |p| p.startup),
+            false => parts.iter().map(|p| p.startup).sum(),
+        };
         let cost = crate::cost::scan::Cost {
-            startup: parts[0].startup,
+            startup,
             total: parts.iter().map(|p| p.total).sum::<f64>() + 0.5 * s.cpu_tuple_cost * rows,
             disabled: parts.iter().map(|p| p.disabled).sum(),
         };
-        let safe = parts.iter().all(|p| p.parallel_safe);
         let kind = PathKind::Append { parts, shared_from: None };
         let mut path = self.plain_path(rel, kind, cost);
+        path.rows = rows;
         path.parallel_safe &= safe;
-        self.rels[rel].add_path(path);
-        if self.rels[rel].parallel && self.rels[rel].lateral.is_empty() {
-            self.partial_appends(rel, &members);
+        path.pathkeys = keys;
+        if let Some(one) = only {
+            // It will be left out.
+            (path.startup, path.total) = (one.startup, one.total);
+            path.pathkeys = one.pathkeys.clone();
+        }
+        path
+    }
+
+    /// Appends of parameterised scans of all members.
+    fn param_appends(&mut self, rel: usize, live: &[usize]) -> Result<()> {
+        let mut sets: Vec<Relids> = Vec::new();
+        for c in live {
+            for p in &self.rels[*c].paths {
+                if p.param != self.rels[*c].lateral && !sets.contains(&p.param) {
+                    sets.push(p.param.clone());
+                }
+            }
+        }
+        let relids = self.rels[rel].relids.clone();
+        let top = self.top_relids(&relids);
+        let Some(top_rel) = top.singleton().and_then(|t| self.base[t as usize]) else {
+            return Ok(());
+        };
+        for outer in sets {
+            // The conditions are those of the table at the top, so that they are the same below.
+            self.generate_join_implied(&outer, &top)?;
+            let (_, all) = self.param_rows(top_rel, &outer)?;
+            let clauses = self.restrictions_for_members(&all, &relids)?;
+            let mut parts = Vec::new();
+            for c in live {
+                let own = self.rels[*c].relids.clone();
+                let clauses = self.restrictions_for_members(&all, &own)?;
+                match self.cheapest_with_params(*c, &outer, &clauses)? {
+                    Some(part) => parts.push(part),
+                    None => break,
+                }
+            }
+            if parts.len() < live.len() {
+                continue;
+            }
+            let mut flat = Vec::new();
+            parts.iter().for_each(|p| flatten_append(p, &mut flat));
+            let mut path = self.append_path(rel, flat, Vec::new());
+            path.param = outer;
+            path.param_clauses = clauses;
+            path.pathkeys = Vec::new();
+            self.rels[rel].add_path(path);
         }
         Ok(())
+    }
+
+    /// The cheapest scan of a member that needs these relations' columns and tests the conditions.
+    fn cheapest_with_params(
+        &self,
+        rel: usize,
+        outer: &Relids,
+        clauses: &[Rc<crate::rel::Restriction>],
+    ) -> Result<Option<Rc<Path>>> {
+        let mut best: Option<Path> = None;
+        for p in self.rels[rel].paths.iter().filter(|p| p.param.is_subset(outer)) {
+            if let Some(new) = self.with_params(rel, p, outer, clauses)?
+                && best.as_ref().is_none_or(|b| (new.disabled, new.total) < (b.disabled, b.total))
+            {
+                best = Some(new);
+            }
+        }
+        Ok(best.map(Rc::new))
+    }
+
+    /// The path with all of these conditions tested, and the outer relations that they need.
+    fn with_params(
+        &self,
+        rel: usize,
+        p: &Rc<Path>,
+        outer: &Relids,
+        clauses: &[Rc<crate::rel::Restriction>],
+    ) -> Result<Option<Path>> {
+        if let PathKind::Append { parts, shared_from: None } = &p.kind {
+            let members = self.rels[rel].relids.clone();
+            if members.len() != 1 {
+                return Ok(None);
+            }
+            let mut new = Vec::new();
+            for part in parts {
+                let own = self.rels[part.rel].relids.clone();
+                let mut moved = Vec::new();
+                for c in clauses {
+                    moved.push(self.move_to_member(c, &members, &own)?);
+                }
+                match self.with_params(part.rel, part, outer, &moved)? {
+                    Some(part) => new.push(Rc::new(part)),
+                    None => return Ok(None),
+                }
+            }
+            let mut path = self.append_path(rel, new, Vec::new());
+            path.param = outer.clone();
+            path.param_clauses = clauses.to_vec();
+            return Ok(Some(path));
+        }
+        if !matches!(p.kind, PathKind::SeqScan | PathKind::Index(_) | PathKind::Bitmap(_)) {
+            return Ok(None);
+        }
+        let mut new = (**p).clone();
+        let missing: Vec<_> = clauses
+            .iter()
+            .filter(|c| !p.param_clauses.iter().any(|x| super::join::same_condition(x, c)))
+            .cloned()
+            .collect();
+        if !missing.is_empty() {
+            let quals = self.restriction_cost(&missing);
+            new.startup += quals.startup;
+            let read =
+                if matches!(p.kind, PathKind::SeqScan) { self.rels[rel].tuples } else { p.rows };
+            new.total += quals.startup + quals.per_row * read;
+            let sel = self.list_selectivity(&missing, self.rels[rel].rtindex, None)?;
+            new.rows = crate::cost::clamp_rows(p.rows * sel);
+            new.param_clauses.extend(missing);
+        }
+        new.param = outer.clone();
+        new.pathkeys = Vec::new();
+        Ok(Some(new))
+    }
+
+    /// A condition over a level of partitions as one over a member of that level.
+    fn move_to_member(
+        &self,
+        r: &Rc<crate::rel::Restriction>,
+        from: &Relids,
+        to: &Relids,
+    ) -> Result<Rc<crate::rel::Restriction>> {
+        let (Some(from), Some(to)) = (from.singleton(), to.singleton()) else {
+            return Ok(r.clone());
+        };
+        let clause = self.for_member(&r.clause, from, to)?;
+        let place = crate::restriction::Placement {
+            pushed_down: r.pushed_down,
+            outer_relids: r.outer_relids.clone(),
+            security_level: r.security_level,
+            parent_ec: r.parent_ec,
+            ..Default::default()
+        };
+        let new = self.restriction_as(clause, place, r.origin)?;
+        new.left_ec.set(r.left_ec.get());
+        new.right_ec.set(r.right_ec.get());
+        Ok(new)
     }
 
     /// Appends that workers share: of partial paths of all members, and of whole ones where they
@@ -339,4 +625,13 @@ fn spread(costs: impl Iterator<Item = f64>, workers: usize) -> f64 {
         }
     }
     busy.into_iter().fold(0.0, f64::max)
+}
+
+/// Adds a path to the parts of an append; an append's parts are taken apart.
+pub(super) fn flatten_append(path: &Rc<Path>, parts: &mut Vec<Rc<Path>>) {
+    match &path.kind {
+        PathKind::Append { parts: own, shared_from: None } => parts.extend(own.iter().cloned()),
+        PathKind::MergeAppend { parts: own } => parts.extend(own.iter().cloned()),
+        _ => parts.push(path.clone()),
+    }
 }

@@ -242,7 +242,16 @@ impl Root<'_> {
         } else {
             Vec::new()
         };
-        if clauses.is_empty() && keys.is_empty() && !only && info.predicate.is_empty() {
+        let back = match outer.is_empty() && info.is_btree {
+            true => {
+                let all = self.index_pathkeys(info, ScanDirection::Backward)?;
+                let n = self.useful_pathkeys(&relids, &all);
+                all[..n].to_vec()
+            }
+            false => Vec::new(),
+        };
+        let plain = !clauses.is_empty() || !keys.is_empty() || only || !info.predicate.is_empty();
+        if !plain && back.is_empty() {
             return Ok(());
         }
         let access = self.cost_index_access(rel, info, clauses, loops)?;
@@ -254,22 +263,20 @@ impl Root<'_> {
             index_cost: access.total,
             selectivity: access.selectivity,
         };
-        let path =
-            self.index_path(rel, index_path(ScanDirection::Forward), &access, keys, outer)?;
-        self.partial_index(rel, &path, &access);
-        self.rels[rel].add_path(path);
+        if plain {
+            let p = index_path(ScanDirection::Forward);
+            let path = self.index_path(rel, p, &access, keys, outer)?;
+            self.partial_index(rel, &path, &access);
+            self.rels[rel].add_path(path);
+        }
         if !clauses.is_empty() || !info.predicate.is_empty() {
             bitmaps.push(Rc::new(index_path(ScanDirection::Forward)));
         }
-        if outer.is_empty() && info.is_btree {
-            let all = self.index_pathkeys(info, ScanDirection::Backward)?;
-            let n = self.useful_pathkeys(&relids, &all);
-            if n > 0 {
-                let p = index_path(ScanDirection::Backward);
-                let path = self.index_path(rel, p, &access, all[..n].to_vec(), outer)?;
-                self.partial_index(rel, &path, &access);
-                self.rels[rel].add_path(path);
-            }
+        if !back.is_empty() {
+            let p = index_path(ScanDirection::Backward);
+            let path = self.index_path(rel, p, &access, back, outer)?;
+            self.partial_index(rel, &path, &access);
+            self.rels[rel].add_path(path);
         }
         Ok(())
     }
@@ -366,7 +373,7 @@ impl Root<'_> {
 
     /// A join condition may be tested in the scan of `rel` unless an outer join forbids it.
     fn may_move_down(&self, r: &Restriction, rel: usize) -> bool {
-        let relids = &self.rels[rel].relids;
+        let relids = &self.top_relids(&self.rels[rel].relids);
         if r.outer_relids.overlaps(relids) {
             return false;
         }

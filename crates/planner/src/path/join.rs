@@ -423,7 +423,12 @@ impl Root<'_> {
             return Ok(());
         }
         let outers: Vec<Rc<Path>> = self.rels[p.outer].paths.clone();
-        let mut inners: Vec<Rc<Path>> = self.rels[p.inner].cheapest_params.clone();
+        let mut inners: Vec<Rc<Path>> = Vec::new();
+        let outer_ids = self.rels[p.outer].relids.clone();
+        for i in &self.rels[p.inner].cheapest_params {
+            // What needs columns of a table at the top gets them from the member that is joined.
+            inners.extend(self.path_for_outer_members(i, &outer_ids)?.map(Rc::new));
+        }
         let relids = self.rels[p.join].relids.clone();
         if let Some(c) = &self.rels[p.inner].cheapest_total
             && c.param.is_empty()
@@ -516,7 +521,13 @@ impl Root<'_> {
         if !s.enable_memoize
             || inner.param_clauses.is_empty()
             || outer.rows < 2.0
-            || !matches!(inner.kind, PathKind::Index(_) | PathKind::Bitmap(_) | PathKind::SeqScan)
+            || !matches!(
+                inner.kind,
+                PathKind::Index(_)
+                    | PathKind::Bitmap(_)
+                    | PathKind::SeqScan
+                    | PathKind::Append { .. }
+            )
             || matches!(p.kind, JoinKind::Semi | JoinKind::Anti) && !p.inner_unique
         {
             return Ok(None);
@@ -923,8 +934,9 @@ fn sides(kind: &PathKind) -> Option<(&Rc<Path>, &Rc<Path>)> {
 }
 
 /// True if both say the same: the same restriction, or two of one class with the same effect.
-fn same_condition(a: &Rc<Restriction>, b: &Rc<Restriction>) -> bool {
+pub(super) fn same_condition(a: &Rc<Restriction>, b: &Rc<Restriction>) -> bool {
     a.serial == b.serial
+        || a.origin == b.origin
         || a.left_ec.get().is_some()
             && a.left_ec == b.left_ec
             && a.left_ec == a.right_ec

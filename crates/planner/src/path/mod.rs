@@ -2,10 +2,13 @@
 
 pub mod add;
 pub mod append;
+mod append_order;
 mod gather;
 pub mod index;
 mod index_match;
 pub mod join;
+mod member;
+mod partitionwise;
 mod prune;
 pub mod scan;
 
@@ -149,6 +152,10 @@ pub enum PathKind {
         parts: Vec<Rc<Path>>,
         /// Workers take the parts up one by one; those before this one are run by one worker.
         shared_from: Option<usize>,
+    },
+    /// Parts that are each sorted, or are sorted first, merged.
+    MergeAppend {
+        parts: Vec<Rc<Path>>,
     },
     Gather {
         sub: Rc<Path>,

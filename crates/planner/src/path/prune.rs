@@ -107,7 +107,12 @@ impl Root<'_> {
     }
 
     /// The columns and expressions of a key, over the table at the top.
-    fn keys_of(&self, parent: &RelationDesc, top: &RelationDesc, varno: u32) -> Result<Vec<Expr>> {
+    pub(super) fn keys_of(
+        &self,
+        parent: &RelationDesc,
+        top: &RelationDesc,
+        varno: u32,
+    ) -> Result<Vec<Expr>> {
         let Some(key) = &parent.partition_key else { return Ok(Vec::new()) };
         let exprs: Vec<Expr> = match &key.exprs {
             Some(text) => super::scan::node_from_text(text)?,

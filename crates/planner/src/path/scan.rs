@@ -153,6 +153,17 @@ impl Root<'_> {
 
     /// Estimates the rows of a base relation and the width of its columns.
     pub fn size_base(&mut self, rel: usize) -> Result<()> {
+        if matches!(self.rels[rel].kind, BaseKind::AppendRel(_)) {
+            let mut target = (*self.rels[rel].target).clone();
+            self.finish_target(&mut target);
+            self.rels[rel].target = Rc::new(target);
+            let list = self.rels[rel].restrictions.clone();
+            self.size_append(rel)?;
+            if list.iter().any(|x| is_false(&x.clause)) {
+                self.rels[rel].dummy = true;
+            }
+            return Ok(());
+        }
         let tuples = match self.rels[rel].kind.clone() {
             BaseKind::Table(_) => self.sampled_tuples(rel),
             BaseKind::Subquery(info) => info.plan.rows,

@@ -225,11 +225,15 @@ fn fix_subquery(plan: &mut Plan) {
 
 /// An append of one child is that child.
 fn elide(plan: &mut Plan) {
-    let PlanNode::Append(a) = &mut plan.node else { return };
-    if a.children.len() != 1 || !plan.init_plans.is_empty() || !plan.qual.is_empty() {
+    let children = match &mut plan.node {
+        PlanNode::Append(a) => &mut a.children,
+        PlanNode::MergeAppend(a) => &mut a.children,
+        _ => return,
+    };
+    if children.len() != 1 || !plan.init_plans.is_empty() || !plan.qual.is_empty() {
         return;
     }
-    let Some(mut child) = a.children.pop() else { return };
+    let Some(mut child) = children.pop() else { return };
     for (own, label) in child.target.iter_mut().zip(&plan.target) {
         own.name = label.name.clone();
         own.resno = label.resno;

@@ -321,8 +321,7 @@ impl Root<'_> {
         for k in keys {
             let ec = &self.ecs[self.canonical_ec(k.ec)];
             let in_target = child.target.iter().enumerate().find_map(|(i, t)| {
-                ec.members
-                    .iter()
+                ec.all_members()
                     .find(|m| {
                         !m.is_const
                             && if ec.has_volatile {
@@ -339,8 +338,7 @@ impl Root<'_> {
                 None => {
                     let have = child_relids(self, child);
                     let m = ec
-                        .members
-                        .iter()
+                        .all_members()
                         .find(|m| {
                             !m.is_const
                                 && m.relids.is_subset(prefer.unwrap_or(&have))

@@ -6,8 +6,8 @@ use crate::root::Root;
 use base::{Oid, Result, err};
 use ir::{
     Agg, AggPhase, AggSplit, AggStrategy, Append, Expr, Gather, GatherMerge, Group, GroupKey,
-    IncrementalSort, Limit, LockRows, Memoize, Plan, PlanNode, RecursiveUnion, Result_, SetOp,
-    Sort, SortGroupClause, SortKey, TargetEntry, Unique, WindowAgg, WindowClause,
+    IncrementalSort, Limit, LockRows, Memoize, MergeAppend, Plan, PlanNode, RecursiveUnion,
+    Result_, SetOp, Sort, SortGroupClause, SortKey, TargetEntry, Unique, WindowAgg, WindowClause,
 };
 use std::rc::Rc;
 
@@ -41,6 +41,7 @@ impl Root<'_> {
             PathKind::Append { parts, shared_from } => {
                 self.create_append(path, parts, *shared_from)
             }
+            PathKind::MergeAppend { parts } => self.create_merge_append(path, parts),
             PathKind::Gather { sub, .. } | PathKind::GatherMerge { sub, .. } => {
                 self.create_gather(path, sub)
             }
@@ -194,11 +195,33 @@ impl Root<'_> {
         Ok(plan)
     }
 
-    fn append_parents(&self, path: &Path) -> Vec<u32> {
-        match self.rels[path.rel].rtindex {
-            0 => Vec::new(),
-            i => vec![i],
+    /// The parts' columns are the same by position, and so are those that they are sorted by.
+    fn create_merge_append(&mut self, path: &Rc<Path>, parts: &[Rc<Path>]) -> Result<Plan> {
+        let mut children = Vec::new();
+        let mut keys: Option<Vec<SortKey>> = None;
+        for p in parts {
+            let mut child = self.create(p)?;
+            let own = self.sort_keys(&mut child, &path.pathkeys, None)?;
+            if keys.get_or_insert_with(|| own.clone()) != &own {
+                return Err(err!(INTERNAL_ERROR, "MergeAppend child's columns do not match"));
+            }
+            children.push(child);
         }
+        let mut target = entries(&path.target);
+        if let Some(first) = children.first() {
+            target.extend(first.target.iter().skip(target.len()).cloned());
+        }
+        let mut plan = Plan::new(PlanNode::MergeAppend(MergeAppend {
+            children,
+            parents: self.append_parents(path),
+            keys: keys.unwrap_or_default(),
+        }));
+        plan.target = target;
+        Ok(plan)
+    }
+
+    fn append_parents(&self, path: &Path) -> Vec<u32> {
+        self.rels[path.rel].relids.iter().collect()
     }
 
     fn create_agg(&mut self, path: &Rc<Path>, a: &AggPath) -> Result<Plan> {

@@ -12,6 +12,41 @@ use base::{Result, err};
 use ir::{AggSplit, AggStrategy, Expr, GroupingSet, SortGroupClause};
 use std::rc::Rc;
 
+/// Whether partitions are grouped each for itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wise {
+    Not,
+    /// Their groups are then combined.
+    Partial,
+    /// Their groups have nothing in common.
+    Full,
+}
+
+/// What grouping gives, over a relation or over a partition of it.
+pub(super) struct Grouping {
+    pub target: Rc<Target>,
+    pub having: Vec<Expr>,
+    /// What is grouped by.
+    pub exprs: Vec<Expr>,
+    pub can_sort: bool,
+    pub can_hash: bool,
+}
+
+impl Grouping {
+    fn new(root: &Root, targets: &Targets) -> Grouping {
+        let clauses = &root.query.group_clause;
+        Grouping {
+            target: targets.grouping.clone(),
+            having: root.having.clone(),
+            exprs: root.clause_exprs(clauses),
+            can_sort: clauses.iter().all(|c| c.sort_op.is_some()),
+            can_hash: !clauses.is_empty()
+                && clauses.iter().all(|c| c.hashable)
+                && !root.has_ordered_aggregate(targets),
+        }
+    }
+}
+
 impl Root<'_> {
     /// The expressions that clauses mean.
     pub fn clause_exprs(&self, clauses: &[SortGroupClause]) -> Vec<Expr> {
@@ -34,13 +69,19 @@ impl Root<'_> {
         self.rels[rel].parallel = self.rels[input].parallel
             && self.all_parallel_safe(&targets.grouping.exprs)?
             && self.all_parallel_safe(&having)?;
-        let mut exprs: Vec<&Expr> = targets.grouping.exprs.iter().collect();
-        exprs.extend(having.iter());
-        let costs = self.agg_costs(&exprs)?;
         if !self.query.grouping_sets.is_empty() {
+            let mut exprs: Vec<&Expr> = targets.grouping.exprs.iter().collect();
+            exprs.extend(having.iter());
+            let costs = self.agg_costs(&exprs)?;
             self.grouping_set_paths(rel, input, targets, &costs)?;
         } else {
-            self.plain_group_paths(rel, input, targets, &costs)?;
+            let g = Grouping::new(self, targets);
+            self.rels[rel].relids = self.rels[input].relids.clone();
+            let wise = match self.env.settings.enable_partitionwise_aggregate {
+                true => Wise::Full,
+                false => Wise::Not,
+            };
+            self.plain_group_paths(rel, input, &g, wise)?;
         }
         if self.rels[rel].paths.is_empty() {
             return Err(err!(FEATURE_NOT_SUPPORTED, "could not implement GROUP BY").detail(
@@ -52,35 +93,76 @@ impl Root<'_> {
         Ok(rel)
     }
 
+    /// Adds grouping by plain columns; gives the relation of partial groups, if there is one.
     fn plain_group_paths(
         &mut self,
         rel: usize,
         input: usize,
-        targets: &Targets,
-        costs: &AggCosts,
+        g: &Grouping,
+        asked: Wise,
+    ) -> Result<Option<usize>> {
+        let wise = if asked == Wise::Not || !self.is_divided(input) {
+            Wise::Not
+        } else if asked == Wise::Full && self.groups_by_partition(input, g) {
+            Wise::Full
+        } else if self.aggregates_split(g)? {
+            Wise::Partial
+        } else {
+            Wise::Not
+        };
+        let how = (asked == Wise::Partial, wise == Wise::Partial);
+        let mut partial = self.partial_group_rel(rel, input, g, how)?;
+        if wise != Wise::Not {
+            self.group_by_parts(rel, input, &mut partial, g, wise)?;
+        }
+        if asked == Wise::Partial {
+            if let Some(partial) = partial {
+                self.rels[partial].set_cheapest();
+            }
+            return Ok(partial);
+        }
+        let mut finish = None;
+        if let Some(p) = partial {
+            self.gather_groups(p)?;
+            self.rels[p].set_cheapest();
+            finish = (!self.rels[p].paths.is_empty()).then_some(p);
+        }
+        self.whole_group_paths(rel, input, g, finish)?;
+        if !self.rels[rel].partial.is_empty() {
+            // Each worker groups some of the partitions.
+            self.gather_paths(rel, true)?;
+        }
+        Ok(partial)
+    }
+
+    fn whole_group_paths(
+        &mut self,
+        rel: usize,
+        input: usize,
+        g: &Grouping,
+        partial: Option<usize>,
     ) -> Result<()> {
         let clauses = self.query.group_clause.clone();
-        let having = self.having.clone();
+        let having = &g.having;
+        let mut exprs: Vec<&Expr> = g.target.exprs.iter().collect();
+        exprs.extend(having.iter());
+        let costs = self.agg_costs(&exprs)?;
         let rows = self.rels[input].cheapest_total.as_ref().map_or(1.0, |p| p.rows);
-        let groups = if clauses.is_empty() {
-            1.0
-        } else {
-            let exprs = self.clause_exprs(&clauses);
-            crate::selectivity::estimate_groups(self, &exprs, rows)?
+        let groups = match clauses.is_empty() {
+            true => 1.0,
+            false => crate::selectivity::estimate_groups(self, &g.exprs, rows)?,
         };
         let aggregates = self.query.has_aggs;
-        let can_sort = clauses.iter().all(|c| c.sort_op.is_some());
-        let can_hash = !clauses.is_empty()
-            && clauses.iter().all(|c| c.hashable)
-            && !self.has_ordered_aggregate(targets);
         let wanted = self.group_pathkeys.clone();
         let cheapest = self.rels[input].cheapest_total.clone();
-        let partial = self.partial_group_rel(rel, input, targets, (can_sort, can_hash))?;
-        if can_sort || clauses.is_empty() {
+        if g.can_sort {
             for p in self.rels[input].paths.clone() {
                 let is_cheapest = cheapest.as_ref().is_some_and(|c| Rc::ptr_eq(c, &p));
-                let sorted = if contained_in(&wanted, &p.pathkeys) {
+                let presorted = crate::pathkeys::common_prefix(&wanted, &p.pathkeys);
+                let sorted = if presorted == wanted.len() {
                     p.clone()
+                } else if presorted > 0 && self.env.settings.enable_incremental_sort {
+                    Rc::new(self.incrementally_sorted(&p, &wanted, presorted, -1.0)?)
                 } else if is_cheapest {
                     Rc::new(self.sorted_path(&p, &wanted, -1.0))
                 } else {
@@ -89,42 +171,93 @@ impl Root<'_> {
                 let path = if aggregates || clauses.is_empty() {
                     let strategy =
                         if clauses.is_empty() { AggStrategy::Plain } else { AggStrategy::Sorted };
-                    self.agg_path(
-                        &sorted,
-                        strategy,
-                        &targets.grouping,
-                        &clauses,
-                        &having,
-                        costs,
-                        groups,
-                    )?
+                    self.agg_path(&sorted, strategy, &g.target, &clauses, having, &costs, groups)?
                 } else {
-                    self.group_path(&sorted, &targets.grouping, &clauses, &having, groups)?
+                    self.group_path(&sorted, &g.target, &clauses, having, groups)?
                 };
                 self.adopt(rel, &Rc::new(path));
             }
         }
         if let Some(partial) = partial
-            && (can_sort || clauses.is_empty())
+            && g.can_sort
         {
-            self.finalize_sorted(rel, partial, targets, groups)?;
+            self.finalize_sorted(rel, partial, g, groups)?;
         }
-        if can_hash && let Some(p) = cheapest {
-            let path = self.agg_path(
-                &p,
-                AggStrategy::Hashed,
-                &targets.grouping,
-                &clauses,
-                &having,
-                costs,
-                groups,
-            )?;
+        if g.can_hash
+            && let Some(p) = cheapest
+        {
+            let hashed = AggStrategy::Hashed;
+            let path = self.agg_path(&p, hashed, &g.target, &clauses, having, &costs, groups)?;
             self.adopt(rel, &Rc::new(path));
         }
         if let Some(partial) = partial
-            && can_hash
+            && g.can_hash
         {
-            self.finalize_hashed(rel, partial, targets, groups)?;
+            self.finalize_hashed(rel, partial, g, groups)?;
+        }
+        Ok(())
+    }
+
+    /// Whether rows of different partitions are never in one group.
+    fn groups_by_partition(&self, input: usize, g: &Grouping) -> bool {
+        let Some(p) = &self.rels[input].partitioned else { return false };
+        let strip = crate::path::index::strip;
+        p.keys.iter().zip(&p.scheme.collations).all(|(keys, collation)| {
+            keys.iter().any(|k| {
+                g.exprs.iter().any(|e| {
+                    strip(e) == strip(k) && (!collation.is_valid() || e.collation() == *collation)
+                })
+            })
+        })
+    }
+
+    /// Groups each partition for itself: wholly, or in a first step.
+    fn group_by_parts(
+        &mut self,
+        rel: usize,
+        input: usize,
+        partial: &mut Option<usize>,
+        g: &Grouping,
+        wise: Wise,
+    ) -> Result<()> {
+        let parts = self.rels[input].partitioned.clone();
+        let (mut live, mut first_steps) = (Vec::new(), Vec::new());
+        let mut all_partial = true;
+        for part in parts.iter().flat_map(|p| p.parts.iter().flatten().copied()) {
+            if self.rels[part].dummy {
+                continue;
+            }
+            let members = self.rels[part].relids.clone();
+            let own = Grouping {
+                target: Rc::new(self.target_for_members(&g.target, &members)?),
+                having: self.list_for_members(&g.having, &members)?,
+                exprs: self.list_for_members(&g.exprs, &members)?,
+                ..*g
+            };
+            let child = self.add_rel(BaseKind::Upper, members, 0);
+            self.rels[child].target = own.target.clone();
+            self.rels[child].parallel = self.rels[rel].parallel && self.rels[part].parallel;
+            match self.plain_group_paths(child, part, &own, wise)? {
+                Some(step) => first_steps.push(step),
+                None => all_partial = false,
+            }
+            if wise == Wise::Full {
+                self.rels[child].set_cheapest();
+                live.push(child);
+            }
+        }
+        if let Some(p) = *partial
+            && all_partial
+            && first_steps.iter().all(|s| !self.rels[*s].paths.is_empty())
+        {
+            for step in &first_steps {
+                self.rels[*step].set_cheapest();
+            }
+            self.add_append_paths(p, &first_steps)?;
+            self.rels[p].set_cheapest();
+        }
+        if wise == Wise::Full {
+            self.add_append_paths(rel, &live)?;
         }
         Ok(())
     }

@@ -281,6 +281,14 @@ impl Root<'_> {
             self.rels[rel].partial.clear();
             self.rels[rel].parallel = false;
         }
+        if safe && self.is_divided(rel) {
+            self.apply_target_to_parts(rel, &targets.joins)?;
+            if self.rels[rel].parallel {
+                self.gather_paths(rel, false)?;
+                self.rels[rel].set_cheapest();
+            }
+            return Ok(());
+        }
         let same = *self.rels[rel].target == *targets.joins;
         self.apply_target(rel, &targets.joins, true);
         if !safe {
@@ -302,7 +310,7 @@ impl Root<'_> {
     }
 
     /// Unique indexes with a predicate count only where the query implies it.
-    fn mark_partial_indexes(&mut self, rel: usize) {
+    pub fn mark_partial_indexes(&mut self, rel: usize) {
         let list = self.rels[rel].restrictions.clone();
         let r = &self.rels[rel];
         if r.indexes.iter().all(|i| i.predicate.is_empty()) {
@@ -438,6 +446,44 @@ impl Root<'_> {
         self.rels[rel].set_cheapest();
     }
 
+    /// Whether a relation's rows are those of partitions that have paths of their own.
+    pub fn is_divided(&self, rel: usize) -> bool {
+        let r = &self.rels[rel];
+        let parts = r.partitioned.as_ref().is_some_and(|p| !p.parts.is_empty());
+        parts && !r.dummy && (r.by_partition || !matches!(r.kind, BaseKind::Join))
+    }
+
+    /// Makes the paths of each partition give the target, and appends them anew.
+    fn apply_target_to_parts(&mut self, rel: usize, target: &Rc<Target>) -> Result<()> {
+        let parts = self.rels[rel].partitioned.clone();
+        let mut live = Vec::new();
+        for part in parts.iter().flat_map(|p| p.parts.iter().flatten().copied()) {
+            if self.rels[part].dummy {
+                continue;
+            }
+            let members = self.rels[part].relids.clone();
+            let own = Rc::new(self.target_for_members(target, &members)?);
+            if self.is_divided(part) {
+                self.apply_target_to_parts(part, &own)?;
+            } else {
+                let same = *self.rels[part].target == *own;
+                self.apply_target(part, &own, true);
+                for p in std::mem::take(&mut self.rels[part].partial) {
+                    let p = self.retargeted(&p, &own, same);
+                    self.rels[part].partial.push(Rc::new(p));
+                }
+            }
+            live.push(part);
+        }
+        let r = &mut self.rels[rel];
+        r.target = target.clone();
+        r.paths.clear();
+        r.partial.clear();
+        self.add_append_paths(rel, &live)?;
+        self.rels[rel].set_cheapest();
+        Ok(())
+    }
+
     /// A path that gives the target, which has the same columns already if `same`.
     fn retargeted(&self, p: &Rc<Path>, target: &Rc<Target>, same: bool) -> Path {
         if same && p.target.refs == target.refs {
@@ -464,6 +510,7 @@ impl Root<'_> {
                 | PathKind::LockRows { .. }
                 | PathKind::Limit { .. }
                 | PathKind::Append { .. }
+                | PathKind::MergeAppend { .. }
                 | PathKind::RecursiveUnion { .. }
                 | PathKind::ProjectSet(_)
                 | PathKind::UniqueFor { .. }

@@ -1,7 +1,8 @@
 //! Grouping and DISTINCT in two steps: workers do what they can with their share of the rows, the
 //! leader combines what they give.
 
-use super::{Targets, pull_parts};
+use super::group::Grouping;
+use super::pull_parts;
 use crate::cost::shape::AggCosts;
 use crate::path::{AggPath, Path, PathKind};
 use crate::pathkeys::contained_in;
@@ -16,67 +17,93 @@ const INTERNAL: Oid = Oid(2281);
 const BYTEA: Oid = Oid(17);
 
 impl Root<'_> {
-    /// The relation of partially grouped rows, gathered; None if that is not possible.
+    /// The relation of partially grouped rows, by workers or (if `whole`) of all the input's rows;
+    /// None if that is not possible. With `force` it is there even if it has no paths yet.
     pub(super) fn partial_group_rel(
         &mut self,
         grouped: usize,
         input: usize,
-        targets: &Targets,
-        (can_sort, can_hash): (bool, bool),
+        g: &Grouping,
+        (whole, force): (bool, bool),
     ) -> Result<Option<usize>> {
-        let Some(cheapest) = self.rels[input].partial.first().cloned() else { return Ok(None) };
-        if !self.rels[grouped].parallel
-            || !self.query.has_aggs && self.query.group_clause.is_empty()
-            || !self.aggregates_split(targets)?
+        if !self.query.has_aggs && self.query.group_clause.is_empty()
+            || !self.aggregates_split(g)?
         {
             return Ok(None);
         }
-        let clauses = self.query.group_clause.clone();
-        let target = Rc::new(self.partial_target(targets)?);
-        let rel = self.add_rel(BaseKind::Upper, Relids::empty(), 0);
-        self.rels[rel].parallel = true;
+        let parallel = self.rels[grouped].parallel;
+        let shared = self.rels[input].partial.first().cloned().filter(|_| parallel);
+        if shared.is_none() && !whole && !force {
+            return Ok(None);
+        }
+        let target = Rc::new(self.partial_target(g)?);
+        let rel = self.add_rel(BaseKind::Upper, self.rels[input].relids.clone(), 0);
+        self.rels[rel].parallel = parallel;
         self.rels[rel].target = target.clone();
-        let costs = self.split_costs(targets, AggSplit::InitialSerial)?;
+        let costs = self.split_costs(g, AggSplit::InitialSerial)?;
+        if let Some(cheapest) = shared {
+            let partial = self.rels[input].partial.clone();
+            self.initial_groups(rel, g, &costs, (&partial, &cheapest), true)?;
+        }
+        if whole && let Some(cheapest) = self.rels[input].cheapest_total.clone() {
+            let paths = self.rels[input].paths.clone();
+            self.initial_groups(rel, g, &costs, (&paths, &cheapest), false)?;
+        }
+        Ok(Some(rel))
+    }
+
+    /// Adds the first step of grouping above these paths.
+    fn initial_groups(
+        &mut self,
+        rel: usize,
+        g: &Grouping,
+        costs: &AggCosts,
+        (paths, cheapest): (&[Rc<Path>], &Rc<Path>),
+        shared: bool,
+    ) -> Result<()> {
+        let clauses = self.query.group_clause.clone();
+        let target = self.rels[rel].target.clone();
         let groups = match clauses.is_empty() {
             true => 1.0,
-            false => {
-                let exprs = self.clause_exprs(&clauses);
-                crate::selectivity::estimate_groups(self, &exprs, cheapest.rows)?
-            }
+            false => crate::selectivity::estimate_groups(self, &g.exprs, cheapest.rows)?,
         };
         let wanted = self.group_pathkeys.clone();
-        if can_sort || clauses.is_empty() {
-            for p in self.rels[input].partial.clone() {
+        let mut found = Vec::new();
+        if g.can_sort {
+            for p in paths {
                 let sorted = match contained_in(&wanted, &p.pathkeys) {
-                    true => p,
-                    false => match self.partial_sorted(&p, &cheapest, &wanted, -1.0)? {
+                    true => p.clone(),
+                    false => match self.partial_sorted(p, cheapest, &wanted, -1.0)? {
                         Some(sorted) => sorted,
                         None => continue,
                     },
                 };
-                let path = if self.query.has_aggs {
+                found.push(if self.query.has_aggs {
                     let strategy = match clauses.is_empty() {
                         true => AggStrategy::Plain,
                         false => AggStrategy::Sorted,
                     };
-                    self.agg_path(&sorted, strategy, &target, &clauses, &[], &costs, groups)?
+                    self.agg_path(&sorted, strategy, &target, &clauses, &[], costs, groups)?
                 } else {
                     self.group_path(&sorted, &target, &clauses, &[], groups)?
-                };
-                self.rels[rel].add_partial(as_initial(path));
+                });
             }
         }
-        if can_hash {
+        if g.can_hash {
             let hashed = AggStrategy::Hashed;
-            let path = self.agg_path(&cheapest, hashed, &target, &clauses, &[], &costs, groups)?;
-            self.rels[rel].add_partial(as_initial(path));
+            found.push(self.agg_path(cheapest, hashed, &target, &clauses, &[], costs, groups)?);
         }
-        self.gather_groups(rel)?;
-        Ok((!self.rels[rel].paths.is_empty()).then_some(rel))
+        for path in found {
+            match shared {
+                true => self.rels[rel].add_partial(as_initial(path)),
+                false => self.rels[rel].add_path(as_initial(path)),
+            }
+        }
+        Ok(())
     }
 
     /// Gathers partially grouped rows, in any order and in that of the groups.
-    fn gather_groups(&mut self, rel: usize) -> Result<()> {
+    pub(super) fn gather_groups(&mut self, rel: usize) -> Result<()> {
         self.gather_paths(rel, true)?;
         let Some(cheapest) = self.rels[rel].partial.first().cloned() else { return Ok(()) };
         let wanted = self.group_pathkeys.clone();
@@ -99,12 +126,12 @@ impl Root<'_> {
         &mut self,
         rel: usize,
         partial: usize,
-        targets: &Targets,
+        g: &Grouping,
         groups: f64,
     ) -> Result<()> {
-        let costs = self.split_costs(targets, AggSplit::FinalDeserial)?;
+        let costs = self.split_costs(g, AggSplit::FinalDeserial)?;
         let clauses = self.query.group_clause.clone();
-        let (wanted, having) = (self.group_pathkeys.clone(), self.having.clone());
+        let (wanted, having) = (self.group_pathkeys.clone(), g.having.clone());
         let cheapest = self.rels[partial].cheapest_total.clone();
         for p in self.rels[partial].paths.clone() {
             let is_cheapest = cheapest.as_ref().is_some_and(|c| Rc::ptr_eq(c, &p));
@@ -118,7 +145,7 @@ impl Root<'_> {
             } else {
                 continue;
             };
-            let target = &targets.grouping;
+            let target = &g.target;
             let path = if self.query.has_aggs {
                 let strategy = match clauses.is_empty() {
                     true => AggStrategy::Plain,
@@ -140,13 +167,13 @@ impl Root<'_> {
         &mut self,
         rel: usize,
         partial: usize,
-        targets: &Targets,
+        g: &Grouping,
         groups: f64,
     ) -> Result<()> {
         let Some(p) = self.rels[partial].cheapest_total.clone() else { return Ok(()) };
-        let costs = self.split_costs(targets, AggSplit::FinalDeserial)?;
-        let (clauses, having) = (self.query.group_clause.clone(), self.having.clone());
-        let (target, hashed) = (&targets.grouping, AggStrategy::Hashed);
+        let costs = self.split_costs(g, AggSplit::FinalDeserial)?;
+        let (clauses, having) = (self.query.group_clause.clone(), g.having.clone());
+        let (target, hashed) = (&g.target, AggStrategy::Hashed);
         let path = self.agg_path(&p, hashed, target, &clauses, &having, &costs, groups)?;
         self.adopt(rel, &Rc::new(as_final(path)));
         Ok(())
@@ -195,9 +222,9 @@ impl Root<'_> {
     }
 
     /// Aggregates of the target and of HAVING.
-    fn aggregates(&self, targets: &Targets) -> Vec<Aggref> {
+    fn aggregates(&self, g: &Grouping) -> Vec<Aggref> {
         let mut all: Vec<Aggref> = Vec::new();
-        for e in targets.grouping.exprs.iter().chain(&self.having) {
+        for e in g.target.exprs.iter().chain(&g.having) {
             walk::each(e, &mut |x| {
                 if let Expr::Agg(a) = x
                     && a.levels_up == 0
@@ -211,8 +238,8 @@ impl Root<'_> {
     }
 
     /// Whether all aggregates can be computed in parts.
-    fn aggregates_split(&self, targets: &Targets) -> Result<bool> {
-        for a in self.aggregates(targets) {
+    pub(super) fn aggregates_split(&self, g: &Grouping) -> Result<bool> {
+        for a in self.aggregates(g) {
             let desc = self.env.catalog.aggregate(a.agg)?;
             if !desc.combine.is_valid()
                 || !a.order.is_empty()
@@ -227,17 +254,17 @@ impl Root<'_> {
     }
 
     /// Group columns, other columns and the states of aggregates.
-    fn partial_target(&self, targets: &Targets) -> Result<Target> {
+    fn partial_target(&self, g: &Grouping) -> Result<Target> {
         let refs: Vec<u32> = self.query.group_clause.iter().map(|g| g.target_ref).collect();
         let mut out = Target::default();
         let mut rest = Vec::new();
-        for (e, r) in targets.grouping.exprs.iter().zip(&targets.grouping.refs) {
+        for (e, r) in g.target.exprs.iter().zip(&g.target.refs) {
             match *r != 0 && refs.contains(r) {
                 true => out.add(e.clone(), *r),
                 false => rest.push(e.clone()),
             }
         }
-        rest.extend(self.having.iter().cloned());
+        rest.extend(g.having.iter().cloned());
         let mut failed = None;
         for e in &rest {
             pull_parts(e, true, false, &mut |x| {
@@ -266,9 +293,9 @@ impl Root<'_> {
     }
 
     /// What one of the two steps costs.
-    fn split_costs(&self, targets: &Targets, split: AggSplit) -> Result<AggCosts> {
-        let mut exprs: Vec<&Expr> = targets.grouping.exprs.iter().collect();
-        exprs.extend(self.having.iter());
+    fn split_costs(&self, g: &Grouping, split: AggSplit) -> Result<AggCosts> {
+        let mut exprs: Vec<&Expr> = g.target.exprs.iter().collect();
+        exprs.extend(g.having.iter());
         let mut costs = self.agg_costs(&exprs)?;
         let s = self.env.settings;
         let call = |f: Oid| -> f64 {
@@ -282,7 +309,7 @@ impl Root<'_> {
         } else {
             costs.final_ = (0.0, 0.0);
         }
-        for a in self.aggregates(targets) {
+        for a in self.aggregates(g) {
             let desc = self.env.catalog.aggregate(a.agg)?;
             if split == AggSplit::FinalDeserial {
                 costs.trans.1 += call(desc.combine) * s.cpu_operator_cost;

@@ -1,7 +1,7 @@
 //! Messages of a session that is being served.
 
 use super::sink::WireSink;
-use super::{Conn, Phase};
+use super::{Conn, Phase, text};
 use crate::backend::{BindRequest, Described};
 use base::{Error, Result, Severity, err};
 use pgwire::backend;
@@ -77,6 +77,20 @@ impl Conn {
         if self.skipping && !matches!(kind, b'S' | b'X') {
             return Ok(());
         }
+        let encoding = self.wire.encoding;
+        if !encoding.is_converted() || bytes.is_ascii() {
+            return self.dispatch_text(bytes);
+        }
+        match text::from_client(bytes, encoding) {
+            Ok(converted) => self.dispatch_text(&converted),
+            Err(e) if matches!(kind, b'Q' | b'F') => self.after_simple(Err(e), None),
+            Err(e) => self.after_extended(Err(e), None),
+        }
+    }
+
+    /// A message whose texts are UTF-8.
+    fn dispatch_text(&mut self, bytes: &[u8]) -> Result<()> {
+        let kind = bytes[0];
         if kind == b'B' {
             let result = match frontend::decode_bind(bytes) {
                 Ok(bind) => self.bind(&bind),

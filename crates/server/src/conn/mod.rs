@@ -10,6 +10,7 @@ mod outside;
 mod radius;
 mod sink;
 mod startup;
+mod text;
 mod wire;
 
 pub use wire::{Socket, Wire};
@@ -132,7 +133,10 @@ impl Conn {
                 _ => self.shared.log.error(Some(&self.who), error),
             }
         }
+        let start = self.wire.out.len();
         backend::error_or_notice(&mut self.wire.out, error);
+        // An error that cannot be told is replaced, so that there is none left.
+        let _ = text::to_client(&mut self.wire.out, start, self.wire.encoding);
     }
 
     /// Ends the connection with an error.

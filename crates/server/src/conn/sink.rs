@@ -1,11 +1,13 @@
 //! Results of statements as messages.
 
+use super::text;
 use super::wire::{FLUSH_AT, Wire};
 use base::{Error, Oid, Result, err};
 use engine::sink::{ResultColumn, ResultFormat, Sink};
 use pgwire::backend::{self, Field};
 use pgwire::frontend::{self, Message};
 use types::Datum;
+use types::encoding::Encoding;
 
 /// Appends messages to a connection's output; sends when much has come together.
 pub struct WireSink<'a> {
@@ -14,6 +16,8 @@ pub struct WireSink<'a> {
     columns: Vec<(Oid, ResultFormat)>,
     /// Where the row began that is being written.
     row: Option<usize>,
+    /// Where the output was that may be taken back, as long as nothing was sent.
+    mark: Option<usize>,
 }
 
 impl Drop for WireSink<'_> {
@@ -25,7 +29,7 @@ impl Drop for WireSink<'_> {
 impl<'a> WireSink<'a> {
     /// Results go to this connection.
     pub fn new(wire: &'a mut Wire) -> WireSink<'a> {
-        WireSink { wire, columns: Vec::new(), row: None }
+        WireSink { wire, columns: Vec::new(), row: None, mark: None }
     }
 
     /// Where the next message goes. A row that was not completed never was.
@@ -38,7 +42,11 @@ impl<'a> WireSink<'a> {
 
     #[inline]
     fn maybe_send(&mut self) -> Result<()> {
-        if self.wire.out.len() < FLUSH_AT { Ok(()) } else { self.wire.send_blocking() }
+        if self.wire.out.len() < FLUSH_AT {
+            return Ok(());
+        }
+        self.mark = None;
+        self.wire.send_blocking()
     }
 }
 
@@ -110,13 +118,14 @@ impl Sink for WireSink<'_> {
             typmod: c.typmod,
             format: code(format_of(formats, i)),
         });
-        backend::row_description(self.output(), fields);
-        Ok(())
+        let start = self.output().len();
+        backend::row_description(&mut self.wire.out, fields);
+        text::to_client(&mut self.wire.out, start, self.wire.encoding)
     }
 
     fn row(&mut self, values: &[Datum]) -> Result<()> {
         let start = self.output().len();
-        let columns = &self.columns;
+        let (columns, encoding) = (&self.columns, self.wire.encoding);
         let mut result = Ok(());
         backend::message(&mut self.wire.out, b'D', |out| {
             out.extend_from_slice(&(values.len() as u16).to_be_bytes());
@@ -127,7 +136,7 @@ impl Sink for WireSink<'_> {
                     continue;
                 }
                 let column = columns.get(i).copied();
-                if let Err(e) = plain_text(column, value, out) {
+                if let Err(e) = plain_text(column, value, encoding, out) {
                     result = Err(e);
                 }
                 let len = (out.len() - start - 4) as u32;
@@ -162,6 +171,16 @@ impl Sink for WireSink<'_> {
         self.maybe_send()
     }
 
+    fn mark(&mut self) {
+        self.mark = Some(self.output().len());
+    }
+
+    fn take_back(&mut self) {
+        if let Some(mark) = self.mark.take() {
+            self.output().truncate(mark);
+        }
+    }
+
     fn command_complete(&mut self, tag: &str) -> Result<()> {
         backend::command_complete(self.output(), tag);
         Ok(())
@@ -178,11 +197,19 @@ impl Sink for WireSink<'_> {
     }
 
     fn notice(&mut self, notice: &Error) {
-        backend::error_or_notice(self.output(), notice);
+        let start = self.output().len();
+        backend::error_or_notice(&mut self.wire.out, notice);
+        // Notices always have something that can be told.
+        let _ = text::to_client(&mut self.wire.out, start, self.wire.encoding);
     }
 
     fn parameter_status(&mut self, name: &str, value: &str) {
-        backend::parameter_status(self.output(), name, value);
+        if name == "client_encoding" {
+            self.wire.encoding = Encoding::from_name(value).unwrap_or(Encoding::UTF8);
+        }
+        let start = self.output().len();
+        backend::parameter_status(&mut self.wire.out, name, value);
+        let _ = text::to_client(&mut self.wire.out, start, self.wire.encoding);
     }
 
     fn copy_in(&mut self, binary: bool, columns: usize) -> Result<()> {
@@ -252,13 +279,20 @@ impl Sink for WireSink<'_> {
     }
 
     fn notification(&mut self, pid: i32, channel: &str, payload: &str) {
-        backend::notification_response(self.output(), pid, channel, payload);
+        let start = self.output().len();
+        backend::notification_response(&mut self.wire.out, pid, channel, payload);
+        let _ = text::to_client(&mut self.wire.out, start, self.wire.encoding);
     }
 }
 
 /// Values of the few types that need neither catalog nor settings; the engine writes rows of others
 /// itself, see [`Sink::row_buffer`].
-fn plain_text(column: Option<(Oid, ResultFormat)>, value: &Datum, out: &mut Vec<u8>) -> Result<()> {
+fn plain_text(
+    column: Option<(Oid, ResultFormat)>,
+    value: &Datum,
+    encoding: Encoding,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     use std::io::Write;
     let (type_oid, format) = column.unwrap_or_default();
     let binary = format == ResultFormat::Binary;
@@ -286,7 +320,7 @@ fn plain_text(column: Option<(Oid, ResultFormat)>, value: &Datum, out: &mut Vec<
                     | Oid(0)
             ) =>
         {
-            out.write_all(b)
+            out.write_all(&encoding.encode(b)?)
         }
         _ => return Err(Error::internal(format!("row of type {type_oid} was not formatted"))),
     };

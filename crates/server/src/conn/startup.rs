@@ -8,6 +8,7 @@ use crate::shared::State;
 use base::{Result, Severity, err};
 use pgwire::backend::{self, Authentication};
 use pgwire::startup::{self, Parameters, Startup, VERSION_3_2};
+use types::encoding::Encoding;
 
 /// Bytes of a cancel key in protocol 3.0.
 const SHORT_KEY: usize = 4;
@@ -199,6 +200,9 @@ impl Conn {
         let out = &mut self.wire.out;
         backend::authentication(out, Authentication::Ok);
         for (name, value) in session.reported_settings() {
+            if name == "client_encoding" {
+                self.wire.encoding = Encoding::from_name(&value).unwrap_or(Encoding::UTF8);
+            }
             backend::parameter_status(out, &name, &value);
         }
         backend::backend_key_data(out, session.pid(), &key[..key_len.min(key.len())]);

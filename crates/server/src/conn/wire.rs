@@ -13,6 +13,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
+use types::encoding::Encoding;
 
 /// Bytes read at a time.
 const READ: usize = 32 << 10;
@@ -128,6 +129,8 @@ pub struct Wire {
     /// What comes next cannot be made sense of: the connection ends.
     pub out_of_step: bool,
     tls: Option<Box<ServerConnection>>,
+    /// What texts are converted from and to.
+    pub encoding: Encoding,
     /// Who may want the session to end while it waits for the client.
     interrupts: Option<Arc<Interrupts>>,
 }
@@ -151,6 +154,7 @@ impl Wire {
             broken: false,
             out_of_step: false,
             tls: None,
+            encoding: Encoding::UTF8,
             interrupts: None,
         }
     }

@@ -49,7 +49,7 @@ impl Program {
                 return Err(0);
             }
             Some("--version" | "-V") => {
-                println!("{name} {}", crate::VERSION);
+                println!("{name} {}", crate::version());
                 return Err(0);
             }
             _ => {}

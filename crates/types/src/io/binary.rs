@@ -10,6 +10,7 @@ use crate::range::{self, Range};
 use crate::record::{Record, RecordColumn};
 use crate::{json, oid};
 use base::{Error, Oid, Result, bail, err};
+use std::borrow::Cow;
 
 #[cold]
 fn bad() -> Error {
@@ -43,25 +44,27 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Bytes from a client as text, in the encoding that the client uses.
+pub fn client_text<'a>(bytes: &'a [u8], cx: &IoCtx) -> Result<Cow<'a, str>> {
+    let encoding = cx.format.client_encoding;
+    if !encoding.is_converted() {
+        return checked_text(bytes).map(Cow::Borrowed);
+    }
+    Ok(match encoding.decode(bytes)? {
+        Cow::Borrowed(bytes) => Cow::Borrowed(checked_text(bytes)?),
+        Cow::Owned(bytes) => Cow::Owned(checked_text(&bytes)?.to_string()),
+    })
+}
+
 /// Bytes from a client as text: valid UTF-8 without zeros.
 pub fn checked_text(bytes: &[u8]) -> Result<&str> {
-    let text = std::str::from_utf8(bytes).map_err(|e| {
-        let at = e.valid_up_to();
-        let shown: Vec<String> = bytes[at..]
-            .iter()
-            .take(e.error_len().unwrap_or(bytes.len() - at).max(1))
-            .map(|b| format!("0x{b:02x}"))
-            .collect();
-        err!(
-            CHARACTER_NOT_IN_REPERTOIRE,
-            "invalid byte sequence for encoding \"UTF8\": {}",
-            shown.join(" ")
-        )
-    })?;
-    if text.contains('\0') {
-        bail!(CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\": 0x00");
+    if let Ok(text) = std::str::from_utf8(bytes)
+        && !text.contains('\0')
+    {
+        return Ok(text);
     }
-    Ok(text)
+    crate::encoding::Encoding::UTF8.verify(bytes)?;
+    Err(err!(CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\""))
 }
 
 /// Reads a value from its binary form.
@@ -141,7 +144,7 @@ pub fn receive(type_oid: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Result<D
             if version != 1 {
                 bail!(INTERNAL_ERROR, "unsupported jsonb version number {version}");
             }
-            return input(type_oid, checked_text(r.0)?, typmod, cx);
+            return input(type_oid, &client_text(r.0, cx)?, typmod, cx);
         }
         oid::INET | oid::CIDR => {
             let [family, mask, _, _] = r.fixed::<4>()?;
@@ -203,7 +206,7 @@ fn receive_by_kind(type_oid: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Resu
             Ok(Datum::bytes(range::encode_multirange(type_oid, &ranges)))
         }
         Some(info) if info.elem.is_valid() => array_recv(info.elem, bytes, typmod, cx),
-        _ => input(type_oid, checked_text(bytes)?, typmod, cx),
+        _ => input(type_oid, &client_text(bytes, cx)?, typmod, cx),
     }
 }
 
@@ -337,6 +340,18 @@ pub fn send(type_oid: Oid, value: &Datum, cx: &IoCtx, out: &mut Vec<u8>) -> Resu
     Ok(())
 }
 
+/// Puts what was written from `start` on in the client's encoding.
+pub fn to_client(out: &mut Vec<u8>, start: usize, cx: &IoCtx) -> Result<()> {
+    let encoding = cx.format.client_encoding;
+    if encoding.is_converted()
+        && let Cow::Owned(converted) = encoding.encode(&out[start..])?
+    {
+        out.truncate(start);
+        out.extend_from_slice(&converted);
+    }
+    Ok(())
+}
+
 fn send_bytes(type_oid: Oid, b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Result<()> {
     match type_oid {
         oid::TEXT
@@ -346,13 +361,10 @@ fn send_bytes(type_oid: Oid, b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Result<
         | oid::JSON
         | oid::UNKNOWN
         | oid::CSTRING
-        | oid::XML
-        | oid::BYTEA
-        | oid::UUID
-        | oid::MACADDR
-        | oid::MACADDR8 => {
-            out.extend_from_slice(b);
+        | oid::XML => {
+            out.extend_from_slice(&cx.format.client_encoding.encode(b)?);
         }
+        oid::BYTEA | oid::UUID | oid::MACADDR | oid::MACADDR8 => out.extend_from_slice(b),
         oid::NUMERIC => {
             let n = Numeric::decode(b);
             let sign: u16 = match (n.kind, n.negative) {
@@ -399,7 +411,9 @@ fn send_bytes(type_oid: Oid, b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Result<
         }
         oid::JSONB => {
             out.push(1);
+            let start = out.len();
             json::write(&json::decode(b), out);
+            to_client(out, start, cx)?;
         }
         oid::RECORD => record_send(b, cx, out)?,
         oid::OIDVECTOR | oid::INT2VECTOR => array_send(b, cx, out)?,

@@ -69,6 +69,8 @@ pub struct Format {
     pub xml_base64: bool,
     /// `array_nulls`: NULL in an array's text, without quotes, is no value.
     pub array_nulls: bool,
+    /// `client_encoding`: what text in binary form is converted from and to.
+    pub client_encoding: crate::encoding::Encoding,
     /// `TimeZone`.
     pub timezone: std::sync::Arc<crate::datetime::TimeZone>,
 }
@@ -99,6 +101,7 @@ impl Default for Format {
             xml_document: false,
             xml_base64: true,
             array_nulls: true,
+            client_encoding: crate::encoding::Encoding::UTF8,
             timezone: crate::datetime::TimeZone::utc(),
         }
     }

@@ -34,6 +34,8 @@ pub(super) struct Column {
 
 /// Where an error happened.
 enum Place {
+    /// The line, whose bytes are no text.
+    Bytes,
     /// A line, whose text is shown.
     Line,
     /// A line, whose text is not known any more.
@@ -357,7 +359,7 @@ impl CopyIn<'_> {
     ) -> std::result::Result<(), (Error, Place)> {
         let text = match std::str::from_utf8(line) {
             Ok(text) => text,
-            Err(e) => return Err((super::invalid_utf8(&line[e.valid_up_to()..]), Place::Line)),
+            Err(e) => return Err((super::invalid_utf8(&line[e.valid_up_to()..]), Place::Bytes)),
         };
         // Columns in the table's order are put one after the other.
         let start = match self.in_order {
@@ -506,6 +508,7 @@ impl CopyIn<'_> {
         let table = &self.rel.name;
         e.context(match place {
             Place::Line => format!("COPY {table}, line {number}: \"{}\"", shown(line)),
+            Place::Bytes => format!("COPY {table}, line {number}"),
             Place::Stored(number) => format!("COPY {table}, line {number}"),
             Place::Column(n, text) => {
                 let name = &self.columns[n].name;

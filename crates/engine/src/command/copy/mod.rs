@@ -27,6 +27,7 @@ use parser::ast::{CopyStmt, RawStmt};
 use std::path::Path;
 use std::sync::Arc;
 use to::{CopyOut, OutColumn, Stdout, Target, ToFile};
+use types::encoding::Encoding;
 use types::{BATCH_ROWS, Batch, Datum};
 
 const ACCESS_SHARE: u8 = 1;
@@ -89,6 +90,67 @@ impl Bytes for FromFile {
         buf.truncate(n);
         Ok((n > 0).then_some(buf))
     }
+}
+
+/// Bytes of another encoding as UTF-8.
+struct Recoded<'a> {
+    source: &'a mut dyn Bytes,
+    encoding: Encoding,
+    /// The beginning of a character whose end has not come yet.
+    left: Vec<u8>,
+    /// What is wrong with the bytes after those that were given last.
+    failed: Option<Error>,
+}
+
+impl Bytes for Recoded<'_> {
+    fn more(&mut self) -> Result<Option<Vec<u8>>> {
+        if let Some(e) = self.failed.take() {
+            return Err(e);
+        }
+        loop {
+            let Some(piece) = self.source.more()? else {
+                let left = std::mem::take(&mut self.left);
+                let last = self.encoding.decode(&left)?;
+                return Ok((!last.is_empty()).then(|| last.into_owned()));
+            };
+            self.left.extend_from_slice(&piece);
+            let whole = self.encoding.whole_characters(&self.left);
+            if whole > 0 {
+                let converted = match self.encoding.decode(&self.left[..whole]) {
+                    Ok(converted) => converted.into_owned(),
+                    Err(e) => self.before_error(e)?,
+                };
+                self.left.drain(..whole);
+                return Ok(Some(converted));
+            }
+        }
+    }
+}
+
+impl Recoded<'_> {
+    /// What comes before bad bytes; the error about them is for the next call.
+    fn before_error(&mut self, e: Error) -> Result<Vec<u8>> {
+        let (mut at, mut out) = (0, Vec::new());
+        while at < self.left.len() {
+            let end = at + self.encoding.first_length(&self.left[at..]);
+            match self.left.get(at..end).map(|c| self.encoding.decode(c)) {
+                Some(Ok(c)) => out.extend_from_slice(&c),
+                _ => break,
+            }
+            at = end;
+        }
+        if out.is_empty() {
+            return Err(e);
+        }
+        self.failed = Some(e);
+        Ok(out)
+    }
+}
+
+/// What the rows of COPY FROM are converted from, if they are.
+fn recoded(options: &CopyOptions, env: &StatementEnv<'_>) -> Option<Encoding> {
+    let encoding = options.encoding.unwrap_or(env.format().client_encoding);
+    (options.format != CopyFormat::Binary && encoding.is_converted()).then_some(encoding)
 }
 
 impl Session {
@@ -173,11 +235,20 @@ impl Session {
                 Some(analyze::relation_expr(&aenv, &rel, expr, ExprUse::CopyWhere)?)
             }
         };
+        let recode = recoded(options, &env);
         let count = match &stmt.filename {
             None => {
                 sink.copy_in(options.format == CopyFormat::Binary, columns.len())?;
                 let mut source = Stdin(sink);
-                from::run(self, &env, &rel, &columns, options, filter.as_ref(), &mut source)?
+                let mut recoding = Recoded {
+                    source: &mut source,
+                    encoding: recode.unwrap_or(Encoding::UTF8),
+                    left: Vec::new(),
+                    failed: None,
+                };
+                let source: &mut dyn Bytes =
+                    if recode.is_some() { &mut recoding } else { recoding.source };
+                from::run(self, &env, &rel, &columns, options, filter.as_ref(), source)?
             }
             Some(name) => {
                 let opened = self
@@ -192,7 +263,15 @@ impl Session {
                     )
                 })?;
                 let mut source = FromFile { file, name: name.clone(), at: 0 };
-                from::run(self, &env, &rel, &columns, options, filter.as_ref(), &mut source)?
+                let mut recoding = Recoded {
+                    source: &mut source,
+                    encoding: recode.unwrap_or(Encoding::UTF8),
+                    left: Vec::new(),
+                    failed: None,
+                };
+                let source: &mut dyn Bytes =
+                    if recode.is_some() { &mut recoding } else { recoding.source };
+                from::run(self, &env, &rel, &columns, options, filter.as_ref(), source)?
             }
         };
         drop(env);

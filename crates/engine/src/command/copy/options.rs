@@ -1,8 +1,9 @@
 //! The options of COPY.
 
 use crate::ddl::option::{bool_of, conflicting, text_of};
-use base::{Error, Result, bail, err};
+use base::{Result, bail, err};
 use parser::ast::{DefElem, DefValue};
+use types::encoding::Encoding;
 
 /// How rows are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -69,6 +70,8 @@ pub struct CopyOptions {
     pub ignore_errors: bool,
     /// REJECT_LIMIT
     pub reject_limit: Option<i64>,
+    /// ENCODING
+    pub encoding: Option<Encoding>,
     /// LOG_VERBOSITY: -1 silent, 0 default, 1 verbose.
     pub verbosity: i8,
 }
@@ -90,7 +93,7 @@ struct Given {
     on_error: Option<bool>,
     reject_limit: Option<i64>,
     verbosity: Option<i8>,
-    encoding: bool,
+    encoding: Option<Encoding>,
 }
 
 fn set<T>(slot: &mut Option<T>, value: T, option: &DefElem) -> Result<()> {
@@ -158,15 +161,16 @@ impl Given {
             "force_not_null" => self.columns(o, 1),
             "force_null" => self.columns(o, 2),
             "encoding" => {
-                let name = text_of(o)?.to_ascii_lowercase().replace(['-', '_'], "");
-                if self.encoding {
-                    return Err(conflicting(o));
-                }
-                self.encoding = true;
-                match name.as_str() {
-                    "utf8" | "unicode" | "sqlascii" => Ok(()),
-                    _ => Err(Error::unsupported("COPY in this encoding")),
-                }
+                let known = Encoding::from_name(&text_of(o)?);
+                let encoding = known.ok_or_else(|| {
+                    err!(
+                        INVALID_PARAMETER_VALUE,
+                        "argument to option \"{}\" must be a valid encoding name",
+                        o.name
+                    )
+                    .at(o.pos)
+                })?;
+                set(&mut self.encoding, encoding, o)
             }
             "on_error" => {
                 let ignore = match text_of(o)?.to_ascii_lowercase().as_str() {
@@ -303,6 +307,7 @@ impl CopyOptions {
             freeze: given.freeze.unwrap_or(false),
             ignore_errors: given.on_error.unwrap_or(false),
             reject_limit: given.reject_limit,
+            encoding: given.encoding,
             verbosity: given.verbosity.unwrap_or(0),
         };
         out.check(is_from)?;

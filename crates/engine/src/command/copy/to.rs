@@ -4,6 +4,7 @@ use super::options::{Columns, CopyFormat, CopyOptions, Header};
 use crate::sink::{ResultColumn, ResultFormat, Sink};
 use base::{Error, Oid, Result, bail};
 use std::sync::Arc;
+use types::encoding::Encoding;
 use types::io::IoCtx;
 use types::{Batch, Datum};
 
@@ -67,6 +68,8 @@ pub(super) struct CopyOut<'a> {
     pub columns: Vec<OutColumn>,
     pub force_quote: Vec<bool>,
     pub rows: u64,
+    /// What rows are converted to.
+    encoding: Encoding,
     line: Vec<u8>,
     value: Vec<u8>,
     pub notices: Vec<Error>,
@@ -91,7 +94,13 @@ impl<'a> CopyOut<'a> {
                 }
             }
         }
+        let encoding = match options.format {
+            // Its values are converted each.
+            CopyFormat::Binary => Encoding::UTF8,
+            _ => options.encoding.unwrap_or(io.format.client_encoding),
+        };
         Ok(CopyOut {
+            encoding,
             target,
             options,
             io,
@@ -128,7 +137,7 @@ impl<'a> CopyOut<'a> {
             }
         }
         self.line.push(b'\n');
-        self.target.put(&self.line)
+        self.target.put(&self.encoding.encode(&self.line)?)
     }
 
     /// What comes after the rows.
@@ -166,7 +175,7 @@ impl<'a> CopyOut<'a> {
             }
         }
         self.rows += 1;
-        self.target.put(&self.line)
+        self.target.put(&self.encoding.encode(&self.line)?)
     }
 
     fn binary_row(&mut self, values: &[Datum]) -> Result<()> {

@@ -10,6 +10,7 @@ mod identity;
 mod kind;
 pub(crate) use kind::not_supported;
 mod relation;
+pub(in crate::ddl) use relation::state_letter;
 mod rename;
 
 use super::Ddl;

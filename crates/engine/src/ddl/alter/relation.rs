@@ -9,7 +9,7 @@ use parser::ast::{AlterTableKind, DefElem, LockMode, ReplicaIdentity, TriggerSta
 use std::sync::Arc;
 use types::Datum;
 
-fn state_letter(state: TriggerState) -> u8 {
+pub(in crate::ddl) fn state_letter(state: TriggerState) -> u8 {
     match state {
         TriggerState::Enable => b'O',
         TriggerState::Disable => b'D',

@@ -421,6 +421,7 @@ impl Ddl<'_> {
             oids::PG_FOREIGN_DATA_WRAPPER => ("fdwname", None, None, "foreign-data wrapper"),
             oids::PG_FOREIGN_SERVER => ("srvname", None, None, "server"),
             oids::PG_PUBLICATION => ("pubname", None, None, "publication"),
+            oids::PG_SUBSCRIPTION => ("subname", None, None, "subscription"),
             oids::PG_LANGUAGE => ("lanname", None, None, "language"),
             _ => ("evtname", None, None, "event trigger"),
         };
@@ -429,8 +430,14 @@ impl Ddl<'_> {
                 .detail("The prefix \"pg_\" is reserved for system tablespaces."));
         }
         let mut row = self.row_of(a.class, a.object)?;
+        if a.class == oids::PG_SUBSCRIPTION {
+            self.check_subscription_rename(&row)?;
+        }
         for other in self.rows.table_scan(a.class)? {
             let mut same = *other.text(name)? == *new;
+            if a.class == oids::PG_SUBSCRIPTION {
+                same &= other.oid("subdbid")? == row.oid("subdbid")?;
+            }
             for column in [schema, method].into_iter().flatten() {
                 same &= other.oid(column)? == row.oid(column)?;
             }
@@ -496,6 +503,7 @@ impl Ddl<'_> {
             | oids::PG_FOREIGN_DATA_WRAPPER
             | oids::PG_FOREIGN_SERVER
             | oids::PG_PUBLICATION
+            | oids::PG_SUBSCRIPTION
             | oids::PG_EVENT_TRIGGER
             | oids::PG_LANGUAGE => return self.rename_by_scan(a, new),
             class => match ts_class(class) {
@@ -763,8 +771,10 @@ impl Ddl<'_> {
             _ => None,
         };
         self.check_new_owner(namespace, owner)?;
-        if a.class == oids::PG_NAMESPACE {
-            self.require_on_database(b'C')?;
+        match a.class {
+            oids::PG_NAMESPACE | oids::PG_SUBSCRIPTION => self.require_on_database(b'C')?,
+            oids::PG_EVENT_TRIGGER => self.check_event_trigger_owner(a, owner)?,
+            _ => {}
         }
         self.set_owner(a, owner)
     }

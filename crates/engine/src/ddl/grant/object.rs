@@ -70,6 +70,7 @@ const CLASSES: &[AclClass] = classes! {
     PG_OPFAMILY indexes::PG_OPFAMILY_OID, "opfname", "opfowner", None, Type, "operator family";
     PG_STATISTIC_EXT Oid(3380), "stxname", "stxowner", None, Type, "statistics object";
     PG_PUBLICATION Oid(6110), "pubname", "pubowner", None, Type, "publication";
+    PG_SUBSCRIPTION Oid(6114), "subname", "subowner", None, Type, "subscription";
     PG_EVENT_TRIGGER Oid(3468), "evtname", "evtowner", None, Type, "event trigger";
     PG_EXTENSION Oid(3080), "extname", "extowner", None, Type, "extension";
     PG_TS_CONFIG
