@@ -24,7 +24,8 @@ pub struct Overlay {
 struct OverlayInner {
     changes: Vec<Change>,
     entries: HashMap<Key, Value>,
-    /// Changes with every change, so that the session's plans are looked at again.
+    /// Changes with every change, so that the session's plans are looked at again; never 0 where
+    /// there are changes.
     generation: u64,
 }
 
@@ -144,8 +145,12 @@ fn fixed(oid: Oid) -> bool {
 
 impl Source for CachedSource {
     fn generation(&self) -> u64 {
-        // The overlay's part is in the high bits: the two never cancel out.
-        (self.overlay.inner.lock().generation << 40) ^ self.shared.generation()
+        let inner = self.overlay.inner.lock();
+        match inner.changes.is_empty() {
+            true => self.shared.generation(),
+            // The overlay's part is in the high bits: the two never cancel out.
+            false => (inner.generation << 40) ^ self.shared.generation(),
+        }
     }
 
     fn relation(&self, oid: Oid) -> Result<Option<Arc<RelationDesc>>> {

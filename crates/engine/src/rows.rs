@@ -70,6 +70,31 @@ impl RowWriter {
         Ok(())
     }
 
+    /// Hands one row to the sink, if its columns are of types that need nothing of the session to
+    /// be written; false if they are not, and nothing was done.
+    pub fn row_alone(&self, values: &[Datum], sink: &mut dyn Sink) -> Result<bool> {
+        let alone = |(way, value): (Way, &Datum)| match (way, value) {
+            (_, Datum::Null) => true,
+            (Way::Plain, Datum::Bytes(_)) => true,
+            (Way::Digits, Datum::I16(_) | Datum::I32(_) | Datum::I64(_) | Datum::U32(_)) => true,
+            _ => false,
+        };
+        if !self.columns.iter().zip(values).all(|((_, way), value)| alone((*way, value))) {
+            return Ok(false);
+        }
+        let Some(out) = sink.row_buffer() else { return sink.row(values).map(|()| true) };
+        out.extend_from_slice(&(self.columns.len() as u16).to_be_bytes());
+        for value in &values[..self.columns.len()] {
+            match value {
+                Datum::Null => null(out),
+                Datum::Bytes(text) => bytes(out, text),
+                number => digits(out, number.to_i64()),
+            }
+        }
+        sink.row_done()?;
+        Ok(true)
+    }
+
     /// Hands one row to the sink.
     pub fn row(&self, values: &[Datum], io: &IoCtx<'_>, sink: &mut dyn Sink) -> Result<()> {
         let Some(out) = sink.row_buffer() else { return sink.row(values) };

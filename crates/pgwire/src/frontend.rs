@@ -34,7 +34,7 @@ pub enum Message<'a> {
         types: Vec<Oid>,
     },
     /// `B`: make a portal.
-    Bind(Bind<'a>),
+    Bind(Box<Bind<'a>>),
     /// `D`: what would it return?
     Describe(Target, &'a str),
     /// `E`: run a portal.
@@ -131,7 +131,7 @@ pub fn decode(bytes: &[u8]) -> Result<Message<'_>> {
             }
             Message::Parse { name, query, types }
         }
-        b'B' => Message::Bind(bind(&mut r)?),
+        b'B' => Message::Bind(Box::new(bind(&mut r)?)),
         b'D' => Message::Describe(target(&mut r, "DESCRIBE")?, r.text()?),
         b'E' => Message::Execute { portal: r.text()?, max_rows: r.i32()? },
         b'C' => Message::Close(target(&mut r, "CLOSE")?, r.text()?),
@@ -147,6 +147,16 @@ pub fn decode(bytes: &[u8]) -> Result<Message<'_>> {
     };
     r.end()?;
     Ok(message)
+}
+
+/// Reads the Bind message that `bytes` is exactly, as [`decode`] does.
+pub fn decode_bind(bytes: &[u8]) -> Result<Bind<'_>> {
+    let mut r = Reader(bytes);
+    r.u8()?;
+    r.u32()?;
+    let bind = bind(&mut r)?;
+    r.end()?;
+    Ok(bind)
 }
 
 fn target(r: &mut Reader<'_>, message: &str) -> Result<Target> {

@@ -66,6 +66,11 @@ impl<'a> Reader<'a> {
 
     /// A string up to a NUL; must be UTF-8.
     pub fn text(&mut self) -> Result<&'a str> {
+        // Most names are empty.
+        if let [0, rest @ ..] = self.0 {
+            self.0 = rest;
+            return Ok("");
+        }
         utf8(self.cstr()?)
     }
 

@@ -23,6 +23,8 @@ pub struct Request {
     pub ssl: Option<engine::SslInfo>,
     /// Whose lines in the log are the session's; its number is the session's.
     pub who: Option<Arc<LogWho>>,
+    /// The number of the reactor that serves the connection.
+    pub reactor: usize,
 }
 
 /// The database.
@@ -79,8 +81,10 @@ pub struct BindRequest<'a> {
     pub portal: &'a str,
     /// The prepared statement.
     pub statement: &'a str,
-    /// How each parameter is coded, and its bytes; None is NULL.
-    pub parameters: &'a [(i16, Option<&'a [u8]>)],
+    /// How parameters are coded: none (text), one for all, or one each.
+    pub formats: &'a [i16],
+    /// The parameters' bytes; None is NULL.
+    pub parameters: &'a [Option<&'a [u8]>],
     /// How results shall be coded: none (text), one for all, or one each.
     pub result_formats: &'a [i16],
 }

@@ -9,7 +9,6 @@ use engine::settings::Defaults;
 use engine::sink::Sink;
 use engine::{Database, Session, SessionOptions};
 use os::Disk;
-use smallvec::SmallVec;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -93,6 +92,7 @@ impl Backend for Engine {
             client_port: request.address.map(|a| i32::from(a.port())),
             background: None,
             who: request.who,
+            reactor: request.reactor,
             system_user: request.system_user,
             ssl: request.ssl,
         };
@@ -180,16 +180,8 @@ impl BackendSession for EngineSession {
     }
 
     fn bind(&mut self, request: BindRequest<'_>, _: &mut dyn Sink) -> Result<()> {
-        let known = |code: i16| match code {
-            0 | 1 => Ok(code == 1),
-            _ => Err(err!(INVALID_PARAMETER_VALUE, "unsupported format code: {code}")),
-        };
-        let formats = request.parameters.iter().map(|p| known(p.0));
-        let formats = formats.collect::<Result<SmallVec<[bool; 8]>>>()?;
-        let values: SmallVec<[Option<&[u8]>; 8]> = request.parameters.iter().map(|p| p.1).collect();
-        let results = request.result_formats.iter().map(|f| known(*f));
-        let results = results.collect::<Result<SmallVec<[bool; 8]>>>()?;
-        self.0.bind(request.portal, request.statement, &formats, &values, &results)
+        let r = request;
+        self.0.bind(r.portal, r.statement, r.formats, r.parameters, r.result_formats)
     }
 
     fn describe_statement(

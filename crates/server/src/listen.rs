@@ -214,9 +214,10 @@ impl Acceptor {
                 }
                 Socket::Unix(s) => s.set_nonblocking(true),
             };
-            let Some(reactor) = self.reactors.iter().min_by_key(|r| r.len()) else { return };
+            let emptiest = self.reactors.iter().enumerate().min_by_key(|(_, r)| r.len());
+            let Some((number, reactor)) = emptiest else { return };
             if ready.is_ok() {
-                let _ = reactor.add(Conn::new(&self.shared, socket, address));
+                let _ = reactor.add(Conn::new(&self.shared, socket, address, number));
             }
         }
     }

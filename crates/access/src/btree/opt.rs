@@ -98,6 +98,16 @@ impl View<'_> {
     }
 }
 
+/// An item that is not compared by one integer alone.
+struct NotAnInt;
+
+/// Order of an integer key relative to item `i`, if that is all there is to it.
+#[inline(always)]
+fn order_of_int(p: View<'_>, fast: &IntSearch<'_>, i: u16) -> Option<Ordering> {
+    let (at, len) = p.line(i);
+    if len < page::ITEM_HEADER { None } else { fast.compare_opt(p.0, at) }
+}
+
 /// Order of the key relative to item `i`.
 #[inline]
 fn order(
@@ -107,13 +117,8 @@ fn order(
     fast: Option<&IntSearch<'_>>,
     i: u16,
 ) -> Result<Ordering> {
-    if let Some(fast) = fast {
-        let (at, len) = p.line(i);
-        if len >= page::ITEM_HEADER
-            && let Some(order) = fast.compare_opt(p.0, at)
-        {
-            return Ok(order);
-        }
+    if let Some(order) = fast.and_then(|fast| order_of_int(p, fast, i)) {
+        return Ok(order);
     }
     p.with_item(i, |item| compare(index, key, item))
 }
@@ -127,6 +132,15 @@ pub fn lower_bound(
 ) -> Result<u16> {
     let (low, high) = (p.first(), p.count());
     let guess = fast.and_then(|f| f.guess(low, high, |i| f.stored_opt(p.0, p.line(i).0)));
+    if let Some(fast) = fast {
+        let found = partition(low, high, guess, |i| {
+            let order = order_of_int(p, fast, i).ok_or(NotAnInt)?;
+            Ok(order == Ordering::Greater || (key.after && order == Ordering::Equal))
+        });
+        if let Ok::<u16, NotAnInt>(found) = found {
+            return Ok(found);
+        }
+    }
     partition(low, high, guess, |i| {
         let order = order(index, p, key, fast, i)?;
         Ok(order == Ordering::Greater || (key.after && order == Ordering::Equal))

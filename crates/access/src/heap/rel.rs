@@ -150,6 +150,10 @@ thread_local! {
     };
 }
 
+/// So many tuples of a page that a scan does not see are worth a pruning, which costs about what a
+/// few scans of them do.
+const CROWD: usize = 24;
+
 impl HeapRel {
     /// Opens a table whose files exist or are about to be made.
     pub fn open(storage: &Arc<Storage>, about: HeapDesc, toast: Option<Arc<ToastRel>>) -> HeapRel {
@@ -581,10 +585,26 @@ impl HeapRel {
             if !full && page::exact_free(&page) >= least {
                 return Ok(());
             }
-            let horizon = *clock.horizon.get_or_insert_with(|| self.storage.recent_horizon());
-            if !self.is_prunable(&page, horizon)? {
-                return Ok(());
-            }
+        }
+        self.prune_if_due(pin, clock)
+    }
+
+    /// Prunes a page of which a reader has seen that much of it is dead, though it has room: every
+    /// other reader would have to look at the same.
+    pub(super) fn prune_crowded(
+        &self,
+        pin: &Pin,
+        unseen: usize,
+        clock: &mut PruneClock,
+    ) -> Result<()> {
+        if unseen < CROWD { Ok(()) } else { self.prune_if_due(pin, clock) }
+    }
+
+    /// Prunes a page whose oldest deleter is done for all, if nobody else is there.
+    fn prune_if_due(&self, pin: &Pin, clock: &mut PruneClock) -> Result<()> {
+        let horizon = *clock.horizon.get_or_insert_with(|| self.storage.recent_horizon());
+        if !self.is_prunable(&pin.read(), horizon)? {
+            return Ok(());
         }
         if let Some(mut page) = pin.try_write() {
             self.prune(&mut page, false, false)?;

@@ -152,6 +152,8 @@ pub struct HeapScan {
     system: Vec<SystemColumns>,
     filter: Option<RowFilter>,
     prune_horizon: super::rel::PruneClock,
+    /// Tuples of the current page that are not seen.
+    unseen: usize,
 }
 
 impl HeapScan {
@@ -197,6 +199,7 @@ impl HeapScan {
             system: Vec::new(),
             filter: options.filter,
             prune_horizon: super::rel::PruneClock::default(),
+            unseen: 0,
         })
     }
 
@@ -264,6 +267,7 @@ impl HeapScan {
         self.read_rows(latched, &offsets[..n])?;
         if n == offsets.len() {
             self.spare = offsets;
+            self.rel.prune_crowded(&pin, self.unseen, &mut self.prune_horizon)?;
         } else {
             self.current = Some(Current { pin, offsets, done: n });
         }
@@ -289,6 +293,7 @@ impl HeapScan {
     /// Finds the rows of a page that are seen.
     fn visible<'p>(&mut self, latched: PageRef<'p>, offsets: &mut Vec<u16>) -> Result<PageRef<'p>> {
         offsets.clear();
+        self.unseen = 0;
         let block = latched.block();
         let bytes: &Bytes = &latched;
         let mut hints = Hints::new();
@@ -318,7 +323,7 @@ impl HeapScan {
                 }
             }
         } else {
-            visible_offsets(bytes, &viewer, &facts, offsets, &mut hints)?;
+            self.unseen = visible_offsets(bytes, &viewer, &facts, offsets, &mut hints)?;
         }
         if let (Some(serial), ScanSight::Mvcc) = (self.snapshot.serial(), self.sight) {
             let place = serial_read::Place { rel: &self.rel, serial, snapshot: &self.snapshot };
@@ -360,40 +365,44 @@ impl HeapScan {
     }
 }
 
-/// Line pointers of the rows in a page that the viewer sees.
+/// Line pointers of the rows in a page that the viewer sees; gives how many tuples it does not
+/// see.
 pub fn visible_offsets(
     bytes: &Bytes,
     viewer: &Viewer<'_>,
     facts: &PageFacts,
     offsets: &mut Vec<u16>,
     hints: &mut Hints,
-) -> Result<()> {
+) -> Result<usize> {
     let n = page::max_offset(bytes).min(page::MAX_TUPLES as u16);
     if page::all_visible(bytes) {
         page::normal_offsets(bytes, offsets);
-        return Ok(());
+        return Ok(0);
     }
+    let mut unseen = 0;
     let limit = viewer.limit(facts);
     offsets.reserve(n as usize);
     for off in 1..=n {
         // What most tuples are was settled before the snapshot was made.
         let glance = limit.and_then(|limit| page::glance(bytes, off)?.seen(limit));
         if let Some(seen) = glance {
-            if seen {
-                offsets.push(off);
+            match seen {
+                true => offsets.push(off),
+                false => unseen += 1,
             }
             continue;
         }
         let Some(t) = page::tuple(bytes, off) else { continue };
         let mut hint = 0;
-        if viewer.sees_tuple(t, facts, &mut hint)? {
-            offsets.push(off);
+        match viewer.sees_tuple(t, facts, &mut hint)? {
+            true => offsets.push(off),
+            false => unseen += 1,
         }
         if hint != 0 {
             hints.push((off, hint));
         }
     }
-    Ok(())
+    Ok(unseen)
 }
 
 /// System columns of one tuple.

@@ -42,6 +42,8 @@ pub struct DatabaseState {
     pub tables: Arc<SysTables>,
     /// Its descriptors.
     pub cache: Arc<SharedCache>,
+    /// What its sessions have found out about statements.
+    pub statements: crate::session::StatementCaches,
 }
 
 /// A running server without its sockets. Sessions are made by [`crate::Session::new`].
@@ -322,7 +324,8 @@ impl Database {
         all.entry(oid)
             .or_insert_with(|| {
                 let tables = Arc::new(SysTables::new(self.storage.clone(), oid));
-                Arc::new(DatabaseState { oid, tables, cache: Arc::default() })
+                let (cache, statements) = Default::default();
+                Arc::new(DatabaseState { oid, tables, cache, statements })
             })
             .clone()
     }

@@ -8,7 +8,7 @@ use base::{Error, Result, SqlState, bail, err};
 use parser::ast::{IsolationLevel, Stmt, TransactionMode, TransactionStmt};
 use std::cell::Cell;
 use std::sync::Arc;
-use txn::{CommitData, Isolation};
+use txn::{CommitData, Isolation, Txn};
 
 /// What ReadyForQuery says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,8 +89,12 @@ impl Session {
 
     /// Closes what does not outlive the transaction.
     pub(super) fn drop_portals(&mut self) {
-        if !self.portals.is_empty() {
-            self.portals.retain(|p| p.is_held());
+        if self.portals.is_empty() {
+            return;
+        }
+        let shown = self.portals.iter().any(|p| p.cursor.is_some());
+        self.portals.retain(|p| p.is_held());
+        if shown {
             self.show_cursors();
         }
     }
@@ -211,7 +215,7 @@ impl Session {
 
     /// Opens a transaction unless one is open.
     pub(crate) fn ensure_transaction(&mut self) -> Result<()> {
-        if self.core.txn_if_any().is_some() {
+        if self.core.has_txn() {
             return Ok(());
         }
         let settings = self.core.resolved();
@@ -271,7 +275,7 @@ impl Session {
     /// At the end of a query string: its implicit block is over.
     pub(crate) fn end_implicit(&mut self) -> Result<()> {
         self.block.implicit = false;
-        if self.block.open || self.core.txn_if_any().is_none() {
+        if self.block.open || !self.core.has_txn() {
             return Ok(());
         }
         self.commit_transaction()
@@ -310,6 +314,10 @@ impl Session {
             return Err(e);
         }
         self.drop_portals();
+        let listens = self.core.listening.lock().is_pending();
+        if txn.top_xid_if_any().is_none() && !listens {
+            return self.commit_reading(&txn);
+        }
         let last = self.fire_deferred().and_then(|()| self.on_commit_actions());
         if let Err(e) = last.and_then(|()| txn.prepare_serializable()) {
             let _ = self.rollback_all();
@@ -380,6 +388,28 @@ impl Session {
                 Err(e)
             }
         }
+    }
+
+    /// Commits a transaction that has written nothing: there is nothing to check or to tell.
+    fn commit_reading(&mut self, txn: &Txn) -> Result<()> {
+        let asynchronous = !self.core.resolved().synchronous;
+        let data = CommitData { asynchronous, ..CommitData::default() };
+        let ready = txn.prepare_serializable();
+        if let Err(e) = ready {
+            let _ = self.rollback_all();
+            return Err(e);
+        }
+        let committed = txn.commit(data, &mut |_| Ok(()));
+        let core = &self.core;
+        core.foreign_keys.clear();
+        core.forget_exports();
+        core.large_objects.clear();
+        core.changes.hand_on(core.state.oid, &core.database.changes, self.statement_micros);
+        self.block = Block::default();
+        self.leave_transaction(SessionSettings::commit_level);
+        self.core.changes.end_transaction(self.core.state.oid, committed.is_ok());
+        self.gate = self.gate.max(committed?);
+        Ok(())
     }
 
     /// The session has no transaction any more; `settle` says what becomes of its settings.

@@ -54,6 +54,8 @@ pub struct SessionCore {
     pub database: Arc<Database>,
     /// The database.
     pub state: Arc<DatabaseState>,
+    /// The statements it shares with others.
+    pub(super) statements: Arc<super::statement_cache::StatementCache>,
     /// Its name.
     pub database_name: Arc<str>,
     /// The session's place among transactions.
@@ -135,6 +137,7 @@ impl SessionCore {
             system_user: options.system_user.clone(),
             memory: base::memory::Account::child(&database.memory),
             database: database.clone(),
+            statements: state.statements.of_reactor(options.reactor),
             state,
             database_name: about.name.clone(),
             backend,
@@ -216,6 +219,12 @@ impl SessionCore {
         self.txn.lock().clone()
     }
 
+    /// True if a transaction is open.
+    #[inline]
+    pub fn has_txn(&self) -> bool {
+        self.txn.lock().is_some()
+    }
+
     pub(super) fn set_txn(&self, txn: Option<Arc<Txn>>) {
         self.store.set_txn(txn.clone());
         *self.txn.lock() = txn;
@@ -270,6 +279,11 @@ impl SessionCore {
         self.notices.lock().push(notice);
     }
 
+    /// How many notices wait to be told.
+    pub(super) fn notices(&self) -> usize {
+        self.notices.lock().len()
+    }
+
     pub(super) fn take_notices(&self) -> Vec<Error> {
         std::mem::take(&mut *self.notices.lock())
     }
@@ -290,7 +304,7 @@ impl SessionCore {
 
     /// Reads the catalogs when no transaction is open.
     pub fn in_transaction<T>(&self, f: impl FnOnce() -> Result<T>) -> Result<T> {
-        if self.txn_if_any().is_some() {
+        if self.has_txn() {
             return f();
         }
         let txn = self.database.storage().txn.begin(&self.backend, Isolation::ReadCommitted);

@@ -395,7 +395,8 @@ impl Session {
             _ => Rows::Live(source),
         };
         let statement: Arc<str> = Arc::from(text);
-        let prepared = Prepared::new("", statement.clone(), Some(inner), analysed, &given);
+        let prepared =
+            Prepared::new("", statement.clone(), Some(Arc::new(inner)), Arc::new(analysed), &given);
         let mut portal = Portal::new(&stmt.name, Arc::new(prepared), params, self.statement_micros);
         portal.is_cursor = true;
         portal.hold = stmt.hold;
@@ -404,7 +405,7 @@ impl Session {
         portal.snapshot = Some(snapshot);
         portal.state = PortalState::Done;
         if stmt.binary {
-            portal.formats = vec![ResultFormat::Binary];
+            portal.formats = smallvec::smallvec![ResultFormat::Binary];
         }
         portal.cursor = Some(Box::new(Cursor {
             rows,

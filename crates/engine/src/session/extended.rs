@@ -7,6 +7,7 @@ use super::{Session, TransactionStatus};
 use crate::sink::{ResultFormat, Sink};
 use base::{Error, Oid, Result, bail, err};
 use parser::ast::Stmt;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use types::Datum;
 
@@ -17,7 +18,7 @@ impl Session {
     /// Runs a message's work; an error makes the session skip messages until Sync.
     fn extended<T>(
         &mut self,
-        text: Option<Arc<str>>,
+        text: Option<&str>,
         work: impl FnOnce(&mut Session) -> Result<T>,
     ) -> Result<T> {
         if self.skipping {
@@ -33,8 +34,8 @@ impl Session {
             self.fail_statement();
             match text {
                 Some(text) => {
-                    let e = super::locate(e, &text);
-                    self.blamed = Some(text);
+                    let e = super::locate(e, text);
+                    self.blamed = Some(Arc::from(text));
                     self.final_severity(e)
                 }
                 None => self.final_severity(e),
@@ -51,8 +52,7 @@ impl Session {
     pub fn parse(&mut self, name: &str, text: &str, types: &[Oid]) -> Result<()> {
         self.statement_micros = os::clock::now_micros();
         self.show_state(Some(text), self.statement_micros);
-        let shared: Arc<str> = Arc::from(text);
-        let result = self.extended(Some(shared.clone()), |s| s.parse_message(name, shared, types));
+        let result = self.extended(Some(text), |s| s.parse_message(name, text, types));
         if self.logs && result.is_ok() {
             let what = format!("parse {}", if name.is_empty() { "<unnamed>" } else { name });
             self.log_since(&what, text, "PARSE", None);
@@ -67,23 +67,54 @@ impl Session {
         self.log_duration(micros as u64 * 1000, false, Told { what, text, tag, portal });
     }
 
-    fn parse_message(&mut self, name: &str, text: Arc<str>, types: &[Oid]) -> Result<()> {
+    fn parse_message(&mut self, name: &str, text: &str, types: &[Oid]) -> Result<()> {
         if !name.is_empty() && self.core.prepared.lock().contains_key(name) {
             bail!(DUPLICATE_PSTATEMENT, "prepared statement \"{name}\" already exists");
         }
-        let mut statements = self.core.parse(&text)?;
+        let prepared = match self.shared_statement(text, types) {
+            Some(shared) => {
+                self.check_not_failed(&shared.stmt.stmt)?;
+                self.ensure_transaction()?;
+                match self.is_still_shared(&shared)? {
+                    true => Prepared::shared(name, shared),
+                    false => self.prepare_anew(name, text, types)?,
+                }
+            }
+            None => self.prepare_anew(name, text, types)?,
+        };
+        let mut all = self.core.prepared.lock();
+        match all.get_mut(name) {
+            Some(place) => *place = Arc::new(prepared),
+            None => drop(all.insert(name.to_string(), Arc::new(prepared))),
+        }
+        Ok(())
+    }
+
+    pub(super) fn prepare_anew(
+        &mut self,
+        name: &str,
+        text: &str,
+        types: &[Oid],
+    ) -> Result<Prepared> {
+        let told = self.core.notices();
+        let mut statements = self.core.parse(text)?;
         if statements.len() > 1 {
             bail!(SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement");
         }
-        let stmt = statements.pop();
-        if let Some(stmt) = &stmt {
-            self.check_not_failed(&stmt.stmt)?;
-            self.ensure_transaction()?;
+        let Some(stmt) = statements.pop() else {
+            let analysed = self.analyse(None, types)?;
+            return Ok(Prepared::new(name, Arc::from(text), None, Arc::new(analysed), types));
+        };
+        self.check_not_failed(&stmt.stmt)?;
+        self.ensure_transaction()?;
+        let stmt = Arc::new(stmt);
+        let (analysed, shared) = self.analyse_to_share(text, &stmt, types, told)?;
+        if let Some(shared) = shared {
+            return Ok(Prepared::shared(name, shared));
         }
-        let analysed = self.analyse(stmt.as_ref(), types)?;
-        let prepared = Prepared::new(name, text, stmt, analysed, types);
-        self.core.prepared.lock().insert(name.to_string(), Arc::new(prepared));
-        Ok(())
+        let mut made = Prepared::new(name, Arc::from(text), Some(stmt), analysed, types);
+        made.whole = true;
+        Ok(made)
     }
 
     /// The prepared statement of this name.
@@ -95,14 +126,14 @@ impl Session {
     }
 
     /// Bind. `formats` and `result_formats` are as in the message: none, one for all, or one
-    /// each; true is binary.
+    /// each; 0 is text, 1 binary.
     pub fn bind(
         &mut self,
         portal: &str,
         statement: &str,
-        formats: &[bool],
+        formats: &[i16],
         params: &[RawParam<'_>],
-        result_formats: &[bool],
+        result_formats: &[i16],
     ) -> Result<()> {
         self.statement_micros = os::clock::now_micros();
         let bound = self
@@ -123,9 +154,9 @@ impl Session {
         &mut self,
         portal: &str,
         statement: &str,
-        formats: &[bool],
+        formats: &[i16],
         params: &[RawParam<'_>],
-        result_formats: &[bool],
+        result_formats: &[i16],
     ) -> Result<()> {
         let prepared = self.find_prepared(statement)?;
         if let Some(stmt) = &prepared.stmt {
@@ -162,15 +193,17 @@ impl Session {
             );
         }
         let values = match params.is_empty() {
-            true => Vec::new(),
+            true => SmallVec::new(),
             false => self.read_params(portal, &analysed.params, formats, params)?,
         };
-        let format = |binary: &bool| match binary {
-            true => ResultFormat::Binary,
-            false => ResultFormat::Text,
-        };
-        let mut new = Portal::new(portal, prepared, values.into(), self.statement_micros);
-        new.formats = result_formats.iter().map(format).collect();
+        let params: Arc<[Datum]> = values.into_iter().collect();
+        let mut new = Portal::new(portal, prepared, params, self.statement_micros);
+        for code in result_formats {
+            new.formats.push(match is_binary(*code)? {
+                true => ResultFormat::Binary,
+                false => ResultFormat::Text,
+            });
+        }
         self.plan_at_bind(&mut new)?;
         self.portals.insert(new);
         Ok(())
@@ -180,22 +213,22 @@ impl Session {
         &self,
         portal: &str,
         types: &[Oid],
-        formats: &[bool],
+        formats: &[i16],
         params: &[RawParam<'_>],
-    ) -> Result<Vec<Datum>> {
+    ) -> Result<SmallVec<[Datum; 4]>> {
         use functions::FnEnv;
         let mut env: Option<super::StatementEnv<'_>> = None;
-        let converted = self.core.resolved().format.client_encoding.is_converted();
-        let mut values = Vec::with_capacity(params.len());
+        let converted = || self.core.resolved().format.client_encoding.is_converted();
+        let mut values = SmallVec::with_capacity(params.len());
         for (i, (param, type_oid)) in params.iter().zip(types).enumerate() {
             let binary = match formats.len() {
                 0 => false,
-                1 => formats[0],
-                _ => formats[i],
+                1 => is_binary(formats[0])?,
+                _ => is_binary(formats[i])?,
             };
             // The most usual values need no session around them.
             let plain =
-                param.filter(|b| !binary && (b.is_ascii() || !converted)).and_then(|bytes| {
+                param.filter(|b| !binary && (b.is_ascii() || !converted())).and_then(|bytes| {
                     types::io::input_plain(*type_oid, types::io::checked_text(bytes).ok()?)
                 });
             if let Some(Ok(value)) = plain {
@@ -278,8 +311,8 @@ impl Session {
             self.show_state(Some(text.as_deref().unwrap_or("")), self.statement_micros);
         }
         let result = match self.logs {
-            false => self.extended(text, |s| s.execute_portal(name, max_rows, sink)),
-            true => self.execute_logged(text, name, max_rows, sink),
+            false => self.extended(text.as_deref(), |s| s.execute_portal(name, max_rows, sink)),
+            true => self.execute_logged(text.as_deref(), name, max_rows, sink),
         };
         if self.settle_wait(again, &result) {
             return result;
@@ -294,7 +327,7 @@ impl Session {
     #[cold]
     fn execute_logged(
         &mut self,
-        text: Option<Arc<str>>,
+        text: Option<&str>,
         name: &str,
         max_rows: u64,
         sink: &mut dyn Sink,
@@ -393,6 +426,14 @@ impl Session {
         self.deliver(sink);
         self.show_state(None, os::clock::now_micros());
         result.map(|()| self.status())
+    }
+}
+
+/// What a format code of a message says.
+fn is_binary(code: i16) -> Result<bool> {
+    match code {
+        0 | 1 => Ok(code == 1),
+        _ => Err(err!(INVALID_PARAMETER_VALUE, "unsupported format code: {code}")),
     }
 }
 

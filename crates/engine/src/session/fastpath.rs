@@ -43,7 +43,7 @@ impl Sink for Capture<'_> {
 /// A message, decoded.
 struct Request<'a> {
     function: Oid,
-    formats: Vec<bool>,
+    formats: Vec<i16>,
     arguments: Vec<Option<&'a [u8]>>,
     binary: bool,
 }
@@ -59,7 +59,7 @@ fn decode(body: &[u8]) -> Option<Request<'_>> {
     let function = Oid(int(take(4)?));
     let mut formats = Vec::new();
     for _ in 0..int(take(2)?) {
-        formats.push(int(take(2)?) != 0);
+        formats.push(i16::from(int(take(2)?) != 0));
     }
     let mut arguments = Vec::new();
     for _ in 0..int(take(2)?) {
@@ -105,7 +105,7 @@ impl Session {
         let (text, types) = self.call_text(&request)?;
         self.skipping = false;
         self.parse(OWN, &text, &types)?;
-        let result_format = [request.binary];
+        let result_format = [i16::from(request.binary)];
         self.bind(OWN, OWN, &request.formats, &request.arguments, &result_format)?;
         let mut capture = Capture { value: None, type_oid: Oid::INVALID, outer: sink };
         self.describe_statement(OWN, &mut capture)?;
@@ -188,7 +188,7 @@ mod tests {
     fn messages() {
         let body = [0, 0, 0, 9, 0, 1, 0, 1, 0, 2, 0, 0, 0, 1, b'x', 0xFF, 0xFF, 0xFF, 0xFF, 0, 1];
         let r = decode(&body).unwrap();
-        assert_eq!((r.function.0, r.formats, r.binary), (9, vec![true], true));
+        assert_eq!((r.function.0, r.formats, r.binary), (9, vec![1], true));
         assert_eq!(r.arguments, [Some(&b"x"[..]), None]);
         assert!((0..body.len()).all(|n| decode(&body[..n]).is_none()));
     }

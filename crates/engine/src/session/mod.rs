@@ -28,6 +28,7 @@ mod query;
 mod rewrite_table;
 mod simple;
 mod snapshots;
+mod statement_cache;
 pub(crate) mod text_search;
 mod times;
 mod two_phase;
@@ -43,6 +44,7 @@ use portals::Portals;
 pub use prepared::{Portal, Prepared};
 pub(crate) use simple::{is_query, statement_name};
 pub use snapshots::Exports;
+pub use statement_cache::StatementCaches;
 pub use times::SessionEnd;
 pub(crate) use worker::WorkerCount;
 
@@ -79,6 +81,8 @@ pub struct SessionOptions {
     pub ssl: Option<crate::activity::SslInfo>,
     /// Whose lines in the log are the session's.
     pub who: Option<Arc<crate::log::LogWho>>,
+    /// The number of the reactor that serves it.
+    pub reactor: usize,
 }
 
 /// One client's session.
@@ -273,7 +277,7 @@ impl Session {
 
     /// True if messages can be delivered now.
     pub fn has_messages(&self) -> bool {
-        self.core.txn_if_any().is_none()
+        !self.core.has_txn()
             && self.status() == TransactionStatus::Idle
             && !self.core.listening.lock().mailbox.is_empty()
     }

@@ -24,6 +24,7 @@ impl Session {
         if self.core.prepared.lock().contains_key(&stmt.name) {
             bail!(DUPLICATE_PSTATEMENT, "prepared statement \"{}\" already exists", stmt.name);
         }
+        let (inner, analysed) = (Arc::new(inner), Arc::new(analysed));
         let mut made = Prepared::new(&stmt.name, Arc::from(text), Some(inner), analysed, &types);
         made.from_sql = true;
         self.core.prepared.lock().insert(stmt.name.clone(), Arc::new(made));

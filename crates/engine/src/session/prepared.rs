@@ -1,11 +1,13 @@
 //! Prepared statements and portals.
 
+use super::statement_cache::SharedStatement;
 use crate::rows::RowWriter;
 use crate::sink::{ResultColumn, ResultFormat};
 use base::Oid;
 use executor::{CompiledStmt, Execution, PointQuery};
 use os::sync::Mutex;
 use parser::ast::RawStmt;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use txn::Snapshot;
 use types::Datum;
@@ -26,7 +28,8 @@ pub struct CachedPlan {
     pub settings: u64,
 }
 
-/// What a statement is, once analysed.
+/// What a statement is, once analysed; [`Analysed::new`] makes it.
+#[derive(Default)]
 pub struct Analysed {
     /// Types of its parameters.
     pub params: Vec<Oid>,
@@ -34,10 +37,23 @@ pub struct Analysed {
     pub columns: Vec<ResultColumn>,
     /// The queries it means, rewritten; empty for utility statements.
     pub queries: Vec<ir::Query>,
+    /// It is one query that gives the rows and the tag.
+    pub plain: bool,
+    /// It says WHERE CURRENT OF a cursor.
+    pub names_cursor: bool,
     /// The catalog's generation it was analysed in.
     pub generation: u64,
     /// Version of the settings, and whose rights count.
     pub context: (u64, Oid),
+}
+
+impl Analysed {
+    /// Of these queries.
+    pub fn new(queries: Vec<ir::Query>) -> Analysed {
+        let plain = matches!(&queries[..], [one] if one.can_set_tag && one.notify.is_none());
+        let names_cursor = super::cursor::uses_cursor(&queries);
+        Analysed { queries, plain, names_cursor, ..Analysed::default() }
+    }
 }
 
 /// A prepared statement.
@@ -47,13 +63,17 @@ pub struct Prepared {
     /// The text it is from.
     pub text: Arc<str>,
     /// What was written; none is an empty query string.
-    pub stmt: Option<RawStmt>,
+    pub stmt: Option<Arc<RawStmt>>,
     /// What it means.
     pub analysed: Mutex<Arc<Analysed>>,
     /// Parameter types as the client gave them.
     pub given_types: Vec<Oid>,
     /// The plan for any parameters.
     pub generic: Mutex<Option<Arc<CachedPlan>>>,
+    /// What other sessions know of it, if they do.
+    pub shared: Mutex<Option<Arc<SharedStatement>>>,
+    /// Its text is the whole of it, so that other sessions may know it.
+    pub whole: bool,
     /// How often it was planned for given parameters.
     pub custom_plans: std::sync::atomic::AtomicU64,
     /// How often the plan for any parameters was run.
@@ -73,17 +93,19 @@ impl Prepared {
     pub fn new(
         name: &str,
         text: Arc<str>,
-        stmt: Option<RawStmt>,
-        analysed: Analysed,
+        stmt: Option<Arc<RawStmt>>,
+        analysed: Arc<Analysed>,
         given_types: &[Oid],
     ) -> Prepared {
         Prepared {
             name: name.to_string(),
             text,
             stmt,
-            analysed: Mutex::new(Arc::new(analysed)),
+            analysed: Mutex::new(analysed),
             given_types: given_types.to_vec(),
             generic: Mutex::new(None),
+            shared: Mutex::new(None),
+            whole: false,
             custom_plans: Default::default(),
             generic_plans: Default::default(),
             custom_cost: Mutex::new(0.0),
@@ -91,6 +113,20 @@ impl Prepared {
             from_literals: false,
             prepared_at: os::clock::now_micros(),
         }
+    }
+
+    /// A statement that others share.
+    pub fn shared(name: &str, shared: Arc<SharedStatement>) -> Prepared {
+        let (stmt, analysed) = (shared.stmt.clone(), shared.analysed.clone());
+        let mut made =
+            Prepared::new(name, shared.text.clone(), Some(stmt), analysed, &shared.given_types);
+        (made.shared, made.whole) = (Mutex::new(Some(shared)), true);
+        made
+    }
+
+    /// What other sessions know of it, if that is what the session itself knows.
+    pub fn shared_as(&self, analysed: &Arc<Analysed>) -> Option<Arc<SharedStatement>> {
+        self.shared.lock().as_ref().filter(|s| Arc::ptr_eq(&s.analysed, analysed)).cloned()
     }
 
     /// As `pg_prepared_statements` shows it.
@@ -132,7 +168,7 @@ pub struct Portal {
     /// The parameters.
     pub params: Arc<[Datum]>,
     /// How columns are sent.
-    pub formats: Vec<ResultFormat>,
+    pub formats: SmallVec<[ResultFormat; 8]>,
     /// What it sees.
     pub snapshot: Option<Arc<Snapshot>>,
     /// How far it is.
@@ -169,7 +205,7 @@ impl Portal {
             name: name.to_string(),
             prepared,
             params,
-            formats: Vec::new(),
+            formats: SmallVec::new(),
             snapshot: None,
             state: PortalState::Ready,
             position: 0,

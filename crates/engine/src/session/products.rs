@@ -9,11 +9,6 @@ use base::Result;
 use ir::{CmdType, Query};
 use parser::ast::Stmt;
 
-/// True if the statement is what most are: one query that gives the rows and the tag.
-pub(super) fn is_plain(analysed: &Analysed) -> bool {
-    matches!(&analysed.queries[..], [one] if one.can_set_tag && one.notify.is_none())
-}
-
 /// The tag of a statement that nothing is left of.
 fn empty_tag(stmt: Option<&Stmt>) -> &'static str {
     match stmt {

@@ -4,12 +4,12 @@ use super::env::StatementEnv;
 use super::kept::Collect;
 use super::planning::RunParts;
 use super::prepared::{Analysed, CachedPlan, Portal, PortalState, Prepared};
-use super::products::is_plain;
 use super::simple::is_query;
+use super::statement_cache::{Conditions, SharedStatement};
 use super::{Session, utility};
 use crate::analysis;
 use crate::rows::RowWriter;
-use crate::settings::PlanCacheMode;
+use crate::settings::{PlanCacheMode, Resolved};
 use crate::sink::{ResultColumn, ResultFormat, Sink};
 use base::{Error, Oid, Result, err};
 use executor::{CompiledStmt, Execution, PointQuery};
@@ -41,13 +41,8 @@ impl Session {
     pub(crate) fn analyse(&self, stmt: Option<&RawStmt>, given: &[Oid]) -> Result<Analysed> {
         use catalog::Source as _;
         let Some(stmt) = stmt else {
-            return Ok(Analysed {
-                params: given.to_vec(),
-                columns: Vec::new(),
-                queries: Vec::new(),
-                generation: 0,
-                context: self.plan_context(),
-            });
+            let context = self.plan_context();
+            return Ok(Analysed { params: given.to_vec(), context, ..Analysed::default() });
         };
         if !is_query(&stmt.stmt) {
             let columns = utility::result_columns(self, &stmt.stmt)?;
@@ -59,13 +54,8 @@ impl Session {
                 None => given.to_vec(),
             };
             let generation = self.core.source.generation();
-            return Ok(Analysed {
-                params,
-                columns,
-                queries: Vec::new(),
-                generation,
-                context: self.plan_context(),
-            });
+            let context = self.plan_context();
+            return Ok(Analysed { params, columns, generation, context, ..Analysed::default() });
         }
         loop {
             let env = self.env()?;
@@ -79,7 +69,8 @@ impl Session {
             if self.core.source.generation() == generation {
                 let columns = self.result_columns(&env, &queries)?;
                 let context = self.plan_context();
-                return Ok(Analysed { params, columns, queries, generation, context });
+                let analysed = Analysed::new(queries);
+                return Ok(Analysed { params, columns, generation, context, ..analysed });
             }
         }
     }
@@ -132,6 +123,75 @@ impl Session {
         (self.core.resolved().plan_version, self.core.users().current)
     }
 
+    /// What statements mean depends on this, besides their texts; None if the session has
+    /// something of its own that they may mean.
+    fn conditions(&self) -> Option<Conditions> {
+        use catalog::Source as _;
+        if self.core.temp_namespace().is_some() || !self.core.overlay.is_empty() {
+            return None;
+        }
+        let generation = self.core.source.generation();
+        let context = self.plan_context();
+        Some(Conditions { generation, context, text_version: self.core.resolved().text_version })
+    }
+
+    /// A statement as another session has left it.
+    pub(super) fn shared_statement(
+        &self,
+        text: &str,
+        types: &[Oid],
+    ) -> Option<Arc<SharedStatement>> {
+        self.core.statements.find(text, types, &self.conditions()?)
+    }
+
+    /// Takes the locks of a shared statement's tables; false if it does not mean any more what it
+    /// meant.
+    pub(super) fn is_still_shared(&self, shared: &SharedStatement) -> Result<bool> {
+        for query in &shared.analysed.queries {
+            self.lock_relations(query)?;
+        }
+        Ok(self.is_fresh(&shared.analysed))
+    }
+
+    /// Analyses a statement, and leaves it to other sessions if it can be and is worth it. Before
+    /// it was parsed, `told` notices were waiting.
+    pub(super) fn analyse_to_share(
+        &self,
+        text: &str,
+        stmt: &Arc<RawStmt>,
+        types: &[Oid],
+        told: usize,
+    ) -> Result<(Arc<Analysed>, Option<Arc<SharedStatement>>)> {
+        let (analysed, present) =
+            types::datetime::watch_present(|| self.analyse(Some(stmt), types));
+        let analysed = Arc::new(analysed?);
+        let shared = match present || self.core.notices() != told {
+            true => None,
+            false => self.share(text, types, stmt, &analysed),
+        };
+        Ok((analysed, shared))
+    }
+
+    fn share(
+        &self,
+        text: &str,
+        types: &[Oid],
+        stmt: &Arc<RawStmt>,
+        analysed: &Arc<Analysed>,
+    ) -> Option<Arc<SharedStatement>> {
+        let now = self.conditions()?;
+        let means_now = now.generation == analysed.generation && now.context == analysed.context;
+        let common = is_query(&stmt.stmt) || matches!(stmt.stmt, Stmt::Transaction(_));
+        if !means_now || !common || !self.core.statements.wants(text, types, &now) {
+            return None;
+        }
+        let (stmt, analysed) = (stmt.clone(), analysed.clone());
+        let shared = SharedStatement::new(text.into(), types, stmt, analysed, now.text_version);
+        let shared = Arc::new(shared);
+        self.core.statements.keep(&shared);
+        Some(shared)
+    }
+
     /// True if a statement means what it meant when it was analysed.
     pub(super) fn is_fresh(&self, analysed: &Analysed) -> bool {
         use catalog::Source as _;
@@ -152,7 +212,7 @@ impl Session {
                 return Ok(analysed);
             }
         }
-        let fresh = self.analyse(prepared.stmt.as_ref(), &prepared.given_types)?;
+        let (fresh, shared) = self.analyse_again(prepared)?;
         if fresh.columns.len() != analysed.columns.len()
             || fresh.columns.iter().zip(&analysed.columns).any(|(a, b)| a.type_oid != b.type_oid)
         {
@@ -160,10 +220,26 @@ impl Session {
             return Err(err!(FEATURE_NOT_SUPPORTED, "cached plan must not change result type")
                 .routine("RevalidateCachedQuery"));
         }
-        let fresh = Arc::new(fresh);
         *prepared.analysed.lock() = fresh.clone();
         *prepared.generic.lock() = None;
+        *prepared.shared.lock() = shared;
         Ok(fresh)
+    }
+
+    fn analyse_again(
+        &self,
+        prepared: &Prepared,
+    ) -> Result<(Arc<Analysed>, Option<Arc<SharedStatement>>)> {
+        let (text, types) = (&prepared.text, &prepared.given_types);
+        let Some(stmt) = prepared.stmt.as_ref().filter(|_| prepared.whole) else {
+            return Ok((Arc::new(self.analyse(prepared.stmt.as_deref(), types)?), None));
+        };
+        match self.shared_statement(text, types) {
+            Some(shared) if self.is_still_shared(&shared)? => {
+                Ok((shared.analysed.clone(), Some(shared)))
+            }
+            _ => self.analyse_to_share(text, stmt, types, self.core.notices()),
+        }
     }
 
     /// The plan to run a prepared statement with: one for these parameters, or the kept one for
@@ -212,8 +288,7 @@ impl Session {
         }
         let query = main_query(analysed)?.clone();
         let plan = self.plan(env, query, Some(params), fraction)?;
-        prepared.custom_plans.fetch_add(1, Ordering::Relaxed);
-        *prepared.custom_cost.lock() += plan.plan.total_cost + planning_cost(env, &plan);
+        prepared.count_custom(&plan, env.settings());
         Ok(Arc::new(self.cached(env, plan, analysed)?))
     }
 
@@ -227,19 +302,40 @@ impl Session {
     ) -> Result<Option<Arc<CachedPlan>>> {
         let customs = prepared.custom_plans.load(Ordering::Relaxed);
         let due = customs < CUSTOM_PLANS && !analysed.params.is_empty();
-        let again = !prepared.name.is_empty() && !prepared.from_literals;
+        let again = !prepared.name.is_empty() || prepared.shared.lock().is_some();
         let simple = matches!(&analysed.queries[..], [query] if query.rtable.len() == 1);
-        if !due || !again || !simple || env.settings().plan_cache_mode != PlanCacheMode::Auto {
+        if !due
+            || !again
+            || prepared.from_literals
+            || !simple
+            || env.settings().plan_cache_mode != PlanCacheMode::Auto
+        {
             return Ok(None);
         }
         let plan = self.generic_plan(env, prepared, analysed, 0.0)?;
         if !plan.for_all_values {
             return Ok(None);
         }
-        prepared.custom_plans.fetch_add(1, Ordering::Relaxed);
-        let stmt = plan.compiled.plan();
-        *prepared.custom_cost.lock() += stmt.plan.total_cost + planning_cost(env, stmt);
+        prepared.count_custom(plan.compiled.plan(), env.settings());
         Ok(Some(plan))
+    }
+
+    /// The plan for any parameters, if somebody has made it and it still holds.
+    fn known_generic(
+        &self,
+        prepared: &Prepared,
+        analysed: &Arc<Analysed>,
+    ) -> Option<Arc<CachedPlan>> {
+        let current = |plan: &&Arc<CachedPlan>| {
+            plan.generation == analysed.generation && plan.settings == analysed.context.0
+        };
+        if let Some(known) = prepared.generic.lock().as_ref().filter(current) {
+            return Some(known.clone());
+        }
+        let shared = prepared.shared_as(analysed)?;
+        let known = shared.plan.lock().as_ref().filter(current).cloned()?;
+        *prepared.generic.lock() = Some(known.clone());
+        Some(known)
     }
 
     fn plan_portal(
@@ -260,13 +356,17 @@ impl Session {
     pub(super) fn plan_at_bind(&self, portal: &mut Portal) -> Result<()> {
         let prepared = &portal.prepared;
         let query = prepared.stmt.as_ref().is_some_and(|s| is_query(&s.stmt));
-        if !query || prepared.generic.lock().is_some() {
+        let known = || {
+            let analysed = prepared.analysed.lock().clone();
+            self.known_generic(prepared, &analysed).is_some()
+        };
+        if !query || known() {
             return Ok(());
         }
         let planned = || {
             let env = self.env()?;
             let analysed = self.refresh(prepared)?;
-            if !is_plain(&analysed) || super::cursor::uses_cursor(&analysed.queries) {
+            if !analysed.plain || analysed.names_cursor {
                 return Ok(None);
             }
             let plan = self.plan_portal(&env, prepared, &analysed, &portal.params)?;
@@ -296,18 +396,21 @@ impl Session {
         &self,
         env: &StatementEnv<'_>,
         prepared: &Prepared,
-        analysed: &Analysed,
+        analysed: &Arc<Analysed>,
         fraction: f64,
     ) -> Result<Arc<CachedPlan>> {
-        if let Some(plan) = &*prepared.generic.lock()
-            && plan.generation == analysed.generation
-            && plan.settings == env.settings().plan_version
-        {
-            return Ok(plan.clone());
+        if let Some(known) = self.known_generic(prepared, analysed) {
+            return Ok(known);
         }
         let plan = self.plan(env, main_query(analysed)?.clone(), None, fraction)?;
         let cached = Arc::new(self.cached(env, plan, analysed)?);
         *prepared.generic.lock() = Some(cached.clone());
+        if let Some(shared) = prepared.shared_as(analysed)
+            && cached.for_all_values
+            && env.view.generation() == analysed.generation
+        {
+            *shared.plan.lock() = Some(cached.clone());
+        }
         Ok(cached)
     }
 
@@ -336,8 +439,14 @@ impl Session {
         sink: &mut dyn Sink,
     ) -> Result<String> {
         let analysed = self.analyse(Some(stmt), &[])?;
-        if !is_plain(&analysed) {
-            let prepared = Prepared::new("", Arc::from(""), Some(stmt.clone()), analysed, &[]);
+        if !analysed.plain {
+            let prepared = Prepared::new(
+                "",
+                Arc::from(""),
+                Some(Arc::new(stmt.clone())),
+                Arc::new(analysed),
+                &[],
+            );
             let mut portal =
                 Portal::new("", Arc::new(prepared), Arc::new([]), self.statement_micros);
             portal.describe = true;
@@ -424,35 +533,40 @@ impl Session {
     ) -> Result<Option<Cow<'static, str>>> {
         let mut made = None;
         if let PortalState::Ready = portal.state {
-            if super::cursor::uses_cursor(&portal.prepared.analysed.lock().queries) {
+            if portal.prepared.analysed.lock().names_cursor {
                 self.start_at_cursor(portal)?;
                 return self.run_portal(portal, max, sink);
             }
+            let analysed = self.refresh(&portal.prepared)?;
+            let planned = portal.planned.take().filter(|(of, _)| Arc::ptr_eq(of, &analysed));
+            if planned.is_none()
+                && let Some(plan) = self.known_point(&portal.prepared, &analysed, max)
+            {
+                if portal.describe && !analysed.columns.is_empty() {
+                    sink.row_description(&analysed.columns, &portal.formats)?;
+                }
+                return self.run_point(&plan, portal, sink).map(Some);
+            }
             let env = self.env()?;
             let prepared = &portal.prepared;
-            let analysed = self.refresh(prepared)?;
-            if !is_plain(&analysed) {
+            if !analysed.plain {
                 drop(env);
                 portal.state = PortalState::Done;
                 return self.run_products(portal, &analysed, sink).map(|t| Some(t.into()));
             }
-            let plan = match portal.planned.take() {
-                Some((of, plan)) if Arc::ptr_eq(&of, &analysed) => plan,
-                _ => self.plan_portal(&env, prepared, &analysed, &portal.params)?,
+            let plan = match planned {
+                Some((_, plan)) => plan,
+                None => self.plan_portal(&env, prepared, &analysed, &portal.params)?,
             };
             // A client is told of columns once nothing but the rows can fail.
             self.check_writes(plan.compiled.plan())?;
             if portal.describe && !analysed.columns.is_empty() {
                 sink.row_description(&analysed.columns, &portal.formats)?;
             }
-            let snapshot = self.core.txn()?.snapshot();
-            if let Some(point) = &plan.point
-                && max != 1
-            {
-                portal.state = PortalState::Done;
-                return self.run_point(&env, (point, &plan), portal, &snapshot, sink).map(Some);
+            if plan.point.is_some() && max != 1 {
+                return self.run_point(&plan, portal, sink).map(Some);
             }
-            let snapshot = Arc::new(snapshot);
+            let snapshot = Arc::new(self.core.txn()?.snapshot());
             portal.snapshot = Some(snapshot.clone());
             let mut run = Execution::new(plan.compiled.clone(), portal.params.clone(), snapshot);
             // Nothing may have been said yet by a statement that is run again.
@@ -518,26 +632,64 @@ impl Session {
         self.after_query()
     }
 
+    /// The plan for any parameters, if it is there, is what [`Session::plan_of`] would take, and
+    /// has a short path; it counts as run.
+    fn known_point(
+        &self,
+        prepared: &Prepared,
+        analysed: &Arc<Analysed>,
+        max: u64,
+    ) -> Option<Arc<CachedPlan>> {
+        if max == 1 || !analysed.plain {
+            return None;
+        }
+        let plan = self.known_generic(prepared, analysed)?;
+        let settings = self.core.resolved();
+        if !plan.for_all_values
+            || plan.point.is_none()
+            || settings.plan_cache_mode == PlanCacheMode::ForceCustom
+        {
+            return None;
+        }
+        let customs = prepared.custom_plans.load(Ordering::Relaxed);
+        if customs < CUSTOM_PLANS && !analysed.params.is_empty() && !prepared.from_literals {
+            if settings.plan_cache_mode != PlanCacheMode::Auto {
+                return None;
+            }
+            prepared.count_custom(plan.compiled.plan(), &settings);
+        } else {
+            prepared.generic_plans.fetch_add(1, Ordering::Relaxed);
+        }
+        Some(plan)
+    }
+
     /// Runs a query that finds one row by its key, or none.
     fn run_point(
         &self,
-        env: &StatementEnv<'_>,
-        (point, plan): (&PointQuery, &CachedPlan),
+        plan: &CachedPlan,
         portal: &mut Portal,
-        snapshot: &txn::Snapshot,
         sink: &mut dyn Sink,
     ) -> Result<Cow<'static, str>> {
+        let Some(point) = &plan.point else {
+            return Err(Error::internal("a plan without its short path"));
+        };
+        portal.state = PortalState::Done;
+        let snapshot = self.core.txn()?.snapshot();
         let storage = self.core.database.storage();
         let mut space = self.point_space.take();
-        let found = point.run(storage, &portal.params, snapshot, &mut space)?;
+        let found = point.run(storage, &portal.params, &snapshot, &mut space)?;
         let row = &mut space.row;
         if found {
-            match portal.formats.iter().all(|f| *f == ResultFormat::Text) {
-                true => plan.text_rows.row(row, &env.io(), sink)?,
-                false => {
-                    let analysed = portal.prepared.analysed.lock().clone();
-                    let writer = RowWriter::new(&analysed.columns, &portal.formats);
-                    writer.row(row, &env.io(), sink)?;
+            let text = portal.formats.iter().all(|f| *f == ResultFormat::Text);
+            if !text || !plan.text_rows.row_alone(row, sink)? {
+                let env = self.env()?;
+                match text {
+                    true => plan.text_rows.row(row, &env.io(), sink)?,
+                    false => {
+                        let analysed = portal.prepared.analysed.lock().clone();
+                        let writer = RowWriter::new(&analysed.columns, &portal.formats);
+                        writer.row(row, &env.io(), sink)?;
+                    }
                 }
             }
             portal.position = 1;
@@ -631,9 +783,15 @@ impl Session {
     }
 }
 
-/// What planning is charged with when plans are compared, PostgreSQL's figure.
-fn planning_cost(env: &StatementEnv<'_>, plan: &PlannedStmt) -> f64 {
-    1000.0 * env.settings().planner.cpu_operator_cost * (plan.rtable.len() + 1) as f64
+impl Prepared {
+    /// Counts a plan made for given values, and what it costs with its planning, PostgreSQL's
+    /// figure.
+    fn count_custom(&self, plan: &PlannedStmt, settings: &Resolved) {
+        let tables = (plan.rtable.len() + 1) as f64;
+        let planning = 1000.0 * settings.planner.cpu_operator_cost * tables;
+        self.custom_plans.fetch_add(1, Ordering::Relaxed);
+        *self.custom_cost.lock() += plan.plan.total_cost + planning;
+    }
 }
 
 /// True if the parameters' values cannot matter to the choice of the plan: nothing is read, or

@@ -63,21 +63,19 @@ impl Session {
         let prepared = match self.normalized.get(&n.text) {
             Some(Normal::Prepared(p)) if self.is_fresh(&p.analysed.lock()) => p.clone(),
             Some(Normal::Ordinary) => return Ok(false),
-            Some(_) => {
+            // What others have made of it is at hand; alone it is not worth the work yet.
+            None if self.shared_statement(&n.text, &n.types).is_none() => {
+                self.remember(n.text, Normal::Seen);
+                return Ok(false);
+            }
+            _ => {
                 self.ensure_transaction()?;
                 let Some(p) = self.prepare_normalized(&n) else {
-                    self.normalized.insert(n.text, Normal::Ordinary);
+                    self.remember(n.text, Normal::Ordinary);
                     return Ok(false);
                 };
-                self.normalized.insert(n.text.clone(), Normal::Prepared(p.clone()));
+                self.remember(n.text.clone(), Normal::Prepared(p.clone()));
                 p
-            }
-            None => {
-                if self.normalized.len() >= MOST_NORMALIZED {
-                    self.normalized.clear();
-                }
-                self.normalized.insert(n.text, Normal::Seen);
-                return Ok(false);
             }
         };
         self.check_interrupts()?;
@@ -95,16 +93,24 @@ impl Session {
         Ok(true)
     }
 
+    fn remember(&mut self, text: String, what: Normal) {
+        if self.normalized.len() >= MOST_NORMALIZED {
+            self.normalized.clear();
+        }
+        self.normalized.insert(text, what);
+    }
+
     /// A statement without its numbers made ready; None if it cannot be run like that.
     fn prepare_normalized(&mut self, n: &Normalized) -> Option<Arc<Prepared>> {
-        let mut statements = self.core.parse(&n.text).ok()?;
-        let stmt = statements.pop().filter(|s| statements.is_empty() && is_query(&s.stmt))?;
-        let analysed = self.analyse(Some(&stmt), &n.types).ok()?;
-        if analysed.params != n.types || analysed.queries.len() != 1 {
+        let mut prepared = match self.shared_statement(&n.text, &n.types) {
+            Some(shared) => Prepared::shared("", shared),
+            None => self.prepare_anew("", &n.text, &n.types).ok()?,
+        };
+        let analysed = prepared.analysed.lock().clone();
+        let query = prepared.stmt.as_ref().is_some_and(|s| is_query(&s.stmt));
+        if !query || analysed.params != n.types || analysed.queries.len() != 1 {
             return None;
         }
-        let text = Arc::from(n.text.as_str());
-        let mut prepared = Prepared::new("", text, Some(stmt), analysed, &n.types);
         prepared.from_literals = true;
         Some(Arc::new(prepared))
     }

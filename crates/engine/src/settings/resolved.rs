@@ -3,8 +3,10 @@
 use super::SessionSettings;
 use base::settings::SettingValue;
 use executor::ExecSettings;
+use os::sync::Mutex;
 use parser::ParseOptions;
 use planner::PlannerSettings;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -40,8 +42,11 @@ pub struct TransactionModes {
 pub struct Resolved {
     /// Of the settings they were taken from.
     pub version: u64,
-    /// Changes only if a setting changed that plans depend on.
+    /// The same in all sessions whose settings agree as far as plans depend on them.
     pub plan_version: u64,
+    /// The same for all that a statement's text can depend on: how it is parsed and what its
+    /// literals mean.
+    pub text_version: u64,
     /// How texts of statements are read.
     pub parse: ParseOptions,
     /// How values are read and written.
@@ -102,7 +107,8 @@ impl Resolved {
         let mut new = Resolved {
             log: crate::session::LogSettings::new(s),
             version: s.version(),
-            plan_version: s.version(),
+            plan_version: 0,
+            text_version: 0,
             parse: ParseOptions {
                 standard_conforming_strings: s.bool("standard_conforming_strings"),
                 escape_string_warning: s.bool("escape_string_warning"),
@@ -157,25 +163,53 @@ impl Resolved {
         {
             TIMEOUTS_USED.store(true, Ordering::Relaxed);
         }
-        if let Some(old) = before
-            && old.planner == new.planner
-            && old.search_path == new.search_path
-            && old.row_security == new.row_security
-            && old.restrict_views == new.restrict_views
-            && old.format_fingerprint() == new.format_fingerprint()
-        {
-            new.plan_version = old.plan_version;
-            new.search_path = old.search_path.clone();
-        }
+        new.number_versions(s, before);
         new
     }
 
-    /// What constants folded into a plan may depend on.
-    fn format_fingerprint(&self) -> (DateStyle, DateOrder, IntervalStyle, i32, *const TimeZone) {
-        let f = &self.format;
-        let zone = Arc::as_ptr(&f.timezone);
-        (f.date_style, f.date_order, f.interval_style, f.extra_float_digits, zone)
+    /// Numbers what plans and texts depend on; `before` often has the same.
+    fn number_versions(&mut self, s: &SessionSettings, before: Option<&Resolved>) {
+        let same_plans = before.filter(|old| {
+            old.planner == self.planner
+                && old.search_path == self.search_path
+                && old.row_security == self.row_security
+                && old.restrict_views == self.restrict_views
+        });
+        if let Some(old) = same_plans {
+            self.plan_version = old.plan_version;
+            self.search_path = old.search_path.clone();
+            if old.parse == self.parse && old.format == self.format {
+                self.text_version = old.text_version;
+                return;
+            }
+        } else {
+            self.plan_version = number_of(format!(
+                "{:?} {} {} {}",
+                self.planner, self.search_path, self.row_security, self.restrict_views
+            ));
+        }
+        let names = ["DateStyle", "IntervalStyle", "TimeZone", "bytea_output", "xmloption"];
+        let names = names.iter().chain(&["xmlbinary", "array_nulls", "extra_float_digits"]);
+        let values: Vec<String> = names.map(|name| s.show(name).unwrap_or_default()).collect();
+        self.text_version = number_of(format!("{} {:?} {values:?}", self.plan_version, self.parse));
     }
+}
+
+/// How many settings have numbers; beyond that they get new ones.
+const MOST_NUMBERS: usize = 4096;
+
+/// The number of this description; equal ones have the same, as long as it is remembered.
+fn number_of(description: String) -> u64 {
+    static NUMBERS: Mutex<Option<(u64, HashMap<String, u64>)>> = Mutex::new(None);
+    let mut numbers = NUMBERS.lock();
+    let (last, known) = numbers.get_or_insert_default();
+    if known.len() >= MOST_NUMBERS {
+        known.clear();
+    }
+    *known.entry(description).or_insert_with(|| {
+        *last += 1;
+        *last
+    })
 }
 
 fn modes(s: &SessionSettings, prefix: &str) -> TransactionModes {

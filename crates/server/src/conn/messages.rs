@@ -6,14 +6,13 @@ use crate::backend::{BindRequest, Described};
 use base::{Error, Result, Severity, err};
 use pgwire::backend;
 use pgwire::frontend::{self, Bind, Message, Target};
-use smallvec::SmallVec;
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::os::fd::AsRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
     /// The message that is handled, so that the connection's input can be used by COPY meanwhile.
-    static MESSAGE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static MESSAGE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// Copies larger than this are not kept for the next message.
@@ -22,7 +21,7 @@ const KEEP: usize = 256 << 10;
 impl Conn {
     /// Handles the message of `len` bytes that is next.
     pub(super) fn message(&mut self, len: usize) -> Result<()> {
-        let mut bytes = MESSAGE.with(|m| std::mem::take(&mut *m.borrow_mut()));
+        let mut bytes = MESSAGE.take();
         bytes.clear();
         bytes.extend_from_slice(&self.wire.pending()[..len]);
         self.wire.consume(len);
@@ -57,7 +56,7 @@ impl Conn {
             return Ok(());
         }
         if bytes.capacity() <= KEEP {
-            MESSAGE.with(|m| *m.borrow_mut() = bytes);
+            MESSAGE.set(bytes);
         }
         result
     }
@@ -92,6 +91,14 @@ impl Conn {
     /// A message whose texts are UTF-8.
     fn dispatch_text(&mut self, bytes: &[u8]) -> Result<()> {
         let kind = bytes[0];
+        if kind == b'B' {
+            let result = match frontend::decode_bind(bytes) {
+                Ok(bind) => self.bind(&bind),
+                Err(e) if e.fields().severity >= Severity::Fatal => return Err(e),
+                Err(e) => Err(e),
+            };
+            return self.after_extended(result, None);
+        }
         let message = match frontend::decode(bytes) {
             Ok(message) => message,
             Err(e) if e.fields().severity >= Severity::Fatal => return Err(e),
@@ -180,12 +187,11 @@ impl Conn {
 
     fn bind(&mut self, bind: &Bind<'_>) -> Result<()> {
         let Some(session) = self.session.as_mut() else { return Ok(()) };
-        let parameters: SmallVec<[(i16, Option<&[u8]>); 8]> =
-            bind.parameters.iter().enumerate().map(|(i, p)| (bind.format(i), *p)).collect();
         let request = BindRequest {
             portal: bind.portal,
             statement: bind.statement,
-            parameters: &parameters,
+            formats: &bind.formats,
+            parameters: &bind.parameters,
             result_formats: &bind.result_formats,
         };
         session.bind(request, &mut WireSink::new(&mut self.wire))?;

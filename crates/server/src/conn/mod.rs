@@ -71,14 +71,21 @@ pub struct Conn {
     idle_since: u64,
     /// The message whose statement has left the thread to wait for a row, and since when.
     left: Option<(Vec<u8>, u64)>,
+    /// The number of the reactor that serves it.
+    reactor: usize,
 }
 
 /// A statement that waits longer without a thread is given one: it looks for deadlocks there.
 const PATIENCE: u64 = 100_000_000;
 
 impl Conn {
-    /// A connection that was just accepted.
-    pub fn new(shared: &Arc<Shared>, socket: Socket, address: Option<SocketAddr>) -> Conn {
+    /// A connection that was just accepted, for the reactor of this number.
+    pub fn new(
+        shared: &Arc<Shared>,
+        socket: Socket,
+        address: Option<SocketAddr>,
+        reactor: usize,
+    ) -> Conn {
         shared.connections.opened();
         let remote = match address {
             Some(a) => (a.ip().to_string(), a.port().to_string()),
@@ -108,6 +115,7 @@ impl Conn {
             asked_at: 0,
             idle_since: os::clock::monotonic_nanos(),
             left: None,
+            reactor,
         }
     }
 

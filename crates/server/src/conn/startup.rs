@@ -191,6 +191,7 @@ impl Conn {
             who: Some(self.who.clone()),
             system_user: self.system_user.clone(),
             ssl: self.ssl_info(),
+            reactor: self.reactor,
         })?;
         self.wire.set_interrupts(session.interrupts());
         self.interrupts = Some(session.interrupts());

@@ -569,6 +569,7 @@ impl<'a> Decoder<'a> {
                 0
             }
             Word::Now => {
+                super::note_read();
                 self.special = Some(Special::Now);
                 DATE | TIME | ZONE
             }
@@ -596,6 +597,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn relative_day(&mut self, days: i32) -> u32 {
+        super::note_read();
         let local = super::to_local(self.now, &self.format.timezone).unwrap_or(0);
         let civil = Civil::from_date(split(local).0 + days);
         (self.civil.year, self.civil.month, self.civil.day) = (civil.year, civil.month, civil.day);
@@ -607,7 +609,10 @@ impl<'a> Decoder<'a> {
         let near = (self.now + UNIX_OFFSET).div_euclid(USECS_PER_SEC);
         let own = self.format.timezone.abbreviation(text, near);
         let offset = match own {
-            Some((offset, _)) => offset,
+            Some((offset, _)) => {
+                super::note_read();
+                offset
+            }
             None => abbreviation(text)?.offset,
         };
         self.offset = Some(offset + if self.dst { 3600 } else { 0 });

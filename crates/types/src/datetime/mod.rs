@@ -11,6 +11,7 @@ mod decode_interval;
 mod encode;
 mod interval;
 mod iso_interval;
+mod moment;
 mod posix;
 mod token;
 mod zone;
@@ -29,6 +30,8 @@ pub use encode::{
     write_timestamptz,
 };
 pub use interval::{Interval, interval_from_typmod, interval_typmod_out};
+pub(crate) use moment::note_read;
+pub use moment::watch_present;
 pub use zone::{TimeZone, ZoneInfo, set_zone_source, zone_names};
 
 use base::{Error, Result, err};

@@ -75,6 +75,21 @@ pub struct Format {
     pub timezone: std::sync::Arc<crate::datetime::TimeZone>,
 }
 
+impl PartialEq for Format {
+    /// Time zones are the same if they were looked up as one.
+    fn eq(&self, other: &Format) -> bool {
+        self.date_style == other.date_style
+            && self.date_order == other.date_order
+            && self.interval_style == other.interval_style
+            && self.extra_float_digits == other.extra_float_digits
+            && self.bytea_output == other.bytea_output
+            && self.xml_document == other.xml_document
+            && self.xml_base64 == other.xml_base64
+            && self.array_nulls == other.array_nulls
+            && std::sync::Arc::ptr_eq(&self.timezone, &other.timezone)
+    }
+}
+
 impl Default for Format {
     fn default() -> Format {
         Format {

@@ -71,6 +71,7 @@ pub(super) fn timetz_in(text: &str, typmod: i32, cx: &IoCtx) -> Result<Vec<u8>> 
             let local = if d.has_date {
                 d.local().map_err(|e| e.into_error(text, name))?
             } else {
+                note_read();
                 split(today).0 as i64 * USECS_PER_DAY + time
             };
             let west = -d.offset_at(local, &cx.format.timezone);
