@@ -28,6 +28,7 @@ pub mod oids;
 mod open;
 pub mod partition;
 pub mod privilege;
+pub mod prune;
 pub mod rows;
 mod source;
 pub mod vector;

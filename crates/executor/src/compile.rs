@@ -4,6 +4,7 @@ use crate::expr::composite::Element;
 use crate::expr::{ExprCompiler, Qual, VarMap};
 use crate::node::{self, Child, NodeSpec, Planned};
 use crate::output::Output;
+use crate::prune::Prune;
 use crate::subplan::InitPlan;
 use access::Storage;
 use base::{Error, Result};
@@ -23,6 +24,8 @@ pub struct CompiledStmt {
     pub(crate) exec_params: usize,
     /// Subplans that change rows and must run to their end whether or not they are read.
     pub(crate) modifying: Vec<usize>,
+    /// What prunes the children of appends, by the appends' numbers.
+    pub(crate) prunes: Vec<(u32, Arc<Prune>)>,
     /// It may be run again from its start as long as it has changed and locked nothing.
     pub(crate) repeatable: bool,
 }
@@ -45,6 +48,7 @@ impl CompiledStmt {
             init_plans: Vec::new(),
             call_states,
             exec_params: 0,
+            prunes: Vec::new(),
             modifying: Vec::new(),
             repeatable: false,
         }
@@ -73,7 +77,7 @@ pub fn compile(
     }
     let root = c.node(&plan.plan)?;
     let repeatable = !c.ec.calls_volatile && modifying.is_empty() && plan.plan.total_cost < CHEAP;
-    let (init_plans, exec_params) = (c.init_plans, c.exec_params);
+    let (init_plans, exec_params, prunes) = (c.init_plans, c.exec_params, c.prunes);
     let call_states = c.ec.call_states as usize;
     Ok(Arc::new(CompiledStmt {
         plan,
@@ -82,6 +86,7 @@ pub fn compile(
         init_plans,
         call_states,
         exec_params,
+        prunes,
         modifying,
         repeatable,
     }))
@@ -94,6 +99,7 @@ pub(crate) struct PlanCompiler<'a> {
     storage: Option<&'a Arc<Storage>>,
     init_plans: Vec<InitPlan>,
     exec_params: usize,
+    prunes: Vec<(u32, Arc<Prune>)>,
 }
 
 impl<'a> PlanCompiler<'a> {
@@ -109,6 +115,7 @@ impl<'a> PlanCompiler<'a> {
             storage,
             init_plans: Vec::new(),
             exec_params: stmt.exec_param_types.len(),
+            prunes: Vec::new(),
         }
     }
 }
@@ -134,6 +141,13 @@ impl PlanCompiler<'_> {
             self.exec_params = self.exec_params.max(*p as usize + 1);
         }
         Ok(())
+    }
+
+    /// What prunes the children of this append.
+    pub fn prune(&mut self, id: u32, of: Option<&ir::AppendPrune>) -> Result<Option<Arc<Prune>>> {
+        let prune = Prune::compile(self, of)?;
+        self.prunes.extend(prune.clone().map(|p| (id, p)));
+        Ok(prune)
     }
 
     /// Pool, log and transactions.

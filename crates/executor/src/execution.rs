@@ -45,6 +45,22 @@ impl Execution {
         &self.state.stmt
     }
 
+    /// The children of appends that values known before the run rule out: the append's number, and
+    /// positions of children.
+    pub fn ruled_out(&mut self, cx: ExecCtx<'_>) -> Result<Vec<(u32, Vec<usize>)>> {
+        let mut run = Run::new(cx, &mut self.state);
+        let stmt = Arc::clone(&run.stmt);
+        let mut all = Vec::new();
+        for (id, prune) in &stmt.prunes {
+            let needed = prune.needed(&mut run, true)?;
+            let out: Vec<usize> = (0..needed.len()).filter(|i| !needed[*i]).collect();
+            if !out.is_empty() {
+                all.push((*id, out));
+            }
+        }
+        Ok(all)
+    }
+
     /// The next rows, at most `max_rows` (0: any number); None at the end. Junk columns are not
     /// removed: `plan().plan.target` says which they are. After the end, all statements in WITH
     /// that change rows have been run to their ends.

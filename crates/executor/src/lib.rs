@@ -21,6 +21,7 @@ mod node;
 mod output;
 mod parallel;
 mod point;
+mod prune;
 mod row_exprs;
 mod run;
 mod sort;

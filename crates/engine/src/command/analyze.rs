@@ -1,9 +1,12 @@
 //! ANALYZE: a sample of a table's rows, and what it says about each column, in `pg_statistic`.
 
 use crate::Session;
+use crate::session::RunParts;
 use base::{Oid, Result};
-use catalog::{RelKind, RowStore, RowWriter, SysRow, indexes, oids, vector};
+use catalog::{RelKind, RelationDesc, RowStore, RowWriter, SysRow, indexes, oids, vector};
+use executor::RowExprs;
 use std::cmp::Ordering;
+use std::sync::Arc;
 use types::Datum;
 use types::tuple::Attr;
 
@@ -24,35 +27,44 @@ pub fn analyze_table(session: &mut Session, table: Oid, only: &[String]) -> Resu
     session.lock_relation(table, SHARE_UPDATE_EXCLUSIVE)?;
     let view = session.core.view()?;
     let Some(rel) = view.find_relation(table)? else { return Ok(()) };
+    if rel.kind == RelKind::Partitioned {
+        return analyze_tree(session, &rel, only);
+    }
     if !matches!(rel.kind, RelKind::Table | RelKind::MatView) || rel.oid == oids::PG_STATISTIC {
         return Ok(());
     }
     let storage = session.core.database.storage().clone();
     let open = rel.open(&storage, &view)?.clone();
-    let target = session.core.settings.lock().i64("default_statistics_target").max(1) as usize;
+    let columns = columns_of(session, &rel, only)?;
     let snapshot = session.core.txn()?.latest_snapshot();
     let interrupts = session.interrupts().clone();
     let mut pause = |_: base::BlockNo| interrupts.check();
-    let sample = open.heap.sample(&snapshot, 300 * target, os::random::u64(), &mut pause)?;
-    for (i, attr) in rel.tuple.attrs.iter().enumerate() {
-        if attr.dropped || !only.is_empty() && !only.iter().any(|c| **c == *attr.name) {
-            continue;
-        }
+    let want = 300 * most_wanted(session, &columns);
+    let sample = open.heap.sample(&snapshot, want, os::random::u64(), &mut pause)?;
+    for (i, target) in columns {
         let values: Vec<&Datum> = sample.rows.iter().map(|(_, row)| &row[i]).collect();
         if values.is_empty() {
             continue;
         }
+        let attr = &rel.tuple.attrs[i];
         let order = Order::of(session, attr)?;
         let stats = compute(&values, sample.total_rows, target, order.as_ref())?;
-        store(session, table, i as i16 + 1, attr, &stats, order.as_ref())?;
+        store(session, (table, i as i16 + 1, false), attr, &stats, order.as_ref())?;
+    }
+    if only.is_empty() {
+        let rows: Vec<&[Datum]> = sample.rows.iter().map(|(_, row)| &row[..]).collect();
+        analyze_index_exprs(session, &rel, &rows, sample.total_rows)?;
     }
     let class = [
         ("relpages", Datum::I32(sample.pages as i32)),
         ("reltuples", Datum::F32(sample.total_rows as f32)),
     ];
     session.set_class(table, &class)?;
-    if rel.has_subclass && view.children(table)?.is_empty() {
-        session.set_class(table, &[("relhassubclass", Datum::Bool(false))])?;
+    if rel.has_subclass {
+        match view.children(table)?.is_empty() {
+            true => session.set_class(table, &[("relhassubclass", Datum::Bool(false))])?,
+            false => analyze_tree(session, &rel, only)?,
+        }
     }
     for (desc, index) in rel.indexes.iter().zip(&open.indexes) {
         let facts = index.am().facts(&storage, index)?;
@@ -61,6 +73,140 @@ pub fn analyze_table(session: &mut Session, table: Oid, only: &[String]) -> Resu
             ("reltuples", Datum::F32(sample.total_rows as f32)),
         ];
         session.set_class(desc.oid, &class)?;
+    }
+    Ok(())
+}
+
+/// The columns to be analysed, by position, and how much is kept of each.
+fn columns_of(
+    session: &Session,
+    rel: &RelationDesc,
+    only: &[String],
+) -> Result<Vec<(usize, usize)>> {
+    let default = session.core.settings.lock().i64("default_statistics_target").max(1) as usize;
+    let mut out = Vec::new();
+    for (i, attr) in rel.tuple.attrs.iter().enumerate() {
+        if attr.dropped || !only.is_empty() && !only.iter().any(|c| **c == *attr.name) {
+            continue;
+        }
+        let key = [Datum::U32(rel.oid.0), Datum::I16(i as i16 + 1)];
+        let row = session.core.store.index_scan(indexes::PG_ATTRIBUTE_NUM, &key)?;
+        let own = match row.first().map(|r| r.get("attstattarget")).transpose()? {
+            Some(Datum::I16(n)) => Some(*n),
+            _ => None,
+        };
+        match own {
+            Some(0) => {}
+            Some(n) if n > 0 => out.push((i, n as usize)),
+            _ => out.push((i, default)),
+        }
+    }
+    Ok(out)
+}
+
+fn most_wanted(session: &Session, columns: &[(usize, usize)]) -> usize {
+    let default = session.core.settings.lock().i64("default_statistics_target").max(1) as usize;
+    columns.iter().map(|c| c.1).max().unwrap_or(default)
+}
+
+/// What indexes compute has statistics of its own, under the index.
+fn analyze_index_exprs(
+    session: &Session,
+    rel: &RelationDesc,
+    rows: &[&[Datum]],
+    total: f64,
+) -> Result<()> {
+    if rows.is_empty() || rel.indexes.iter().all(|i| i.exprs.is_none()) {
+        return Ok(());
+    }
+    let target = most_wanted(session, &[]);
+    let env = session.env()?;
+    let parts = RunParts::new(session)?;
+    let storage = session.core.database.storage();
+    for index in rel.indexes.iter() {
+        let Some(text) = &index.exprs else { continue };
+        let exprs: Vec<ir::Expr> = crate::cook::from_text(text)?;
+        let snapshot = Arc::new(session.core.txn()?.latest_snapshot());
+        let mut progs = RowExprs::new(&env.view, storage, rel, snapshot, &exprs)?;
+        let own = env.view.relation(index.oid)?;
+        let places = index.columns.iter().enumerate().filter(|(_, n)| **n == 0);
+        for (n, (column, _)) in places.enumerate() {
+            let mut values = Vec::with_capacity(rows.len());
+            for row in rows {
+                values.push(progs.value(parts.cx(&env), n, row)?);
+            }
+            let values: Vec<&Datum> = values.iter().collect();
+            let Some(attr) = own.tuple.attrs.get(column) else { continue };
+            let order = Order::of(session, attr)?;
+            let stats = compute(&values, total, target, order.as_ref())?;
+            let place = (index.oid, column as i16 + 1, false);
+            store(session, place, attr, &stats, order.as_ref())?;
+        }
+    }
+    Ok(())
+}
+
+/// A member of an inheritance tree: rows of it, how many it has, and where the columns are.
+struct Member {
+    rows: Vec<(base::Tid, Vec<Datum>)>,
+    total: f64,
+    places: Vec<Option<usize>>,
+}
+
+/// Analyses a table together with its children: of each as many rows as it has a share.
+fn analyze_tree(session: &mut Session, rel: &RelationDesc, only: &[String]) -> Result<()> {
+    const ACCESS_SHARE: u8 = 1;
+    let columns = columns_of(session, rel, only)?;
+    let want = 300 * most_wanted(session, &columns);
+    let mut tables = vec![rel.oid];
+    let mut members: Vec<Member> = Vec::new();
+    let mut at = 0;
+    while let Some(oid) = tables.get(at).copied() {
+        at += 1;
+        session.lock_relation(oid, ACCESS_SHARE)?;
+        let view = session.core.view()?;
+        let member = view.relation(oid)?;
+        for child in view.children(oid)? {
+            if !tables.contains(&child) {
+                tables.push(child);
+            }
+        }
+        if member.kind != RelKind::Table {
+            continue;
+        }
+        let storage = session.core.database.storage().clone();
+        let open = member.open(&storage, &view)?.clone();
+        let snapshot = session.core.txn()?.latest_snapshot();
+        let interrupts = session.interrupts().clone();
+        let mut pause = |_: base::BlockNo| interrupts.check();
+        let sample = open.heap.sample(&snapshot, want, os::random::u64(), &mut pause)?;
+        let place = |a: &Attr| member.column_number(&a.name).map(|n| n as usize - 1);
+        members.push(Member {
+            rows: sample.rows,
+            total: sample.total_rows,
+            places: rel.tuple.attrs.iter().map(place).collect(),
+        });
+    }
+    let total: f64 = members.iter().map(|m| m.total).sum();
+    for (i, target) in columns {
+        let mut values: Vec<&Datum> = Vec::new();
+        for m in &members {
+            let Some(place) = m.places[i] else { continue };
+            let share = (want as f64 * m.total / total.max(1.0)).round() as usize;
+            let n = share.clamp(usize::from(!m.rows.is_empty()), m.rows.len());
+            values.extend((0..n).map(|k| &m.rows[k * m.rows.len() / n].1[place]));
+        }
+        if values.is_empty() {
+            continue;
+        }
+        let attr = &rel.tuple.attrs[i];
+        let order = Order::of(session, attr)?;
+        let stats = compute(&values, total, target, order.as_ref())?;
+        store(session, (rel.oid, i as i16 + 1, true), attr, &stats, order.as_ref())?;
+    }
+    if rel.kind == RelKind::Partitioned {
+        let class = [("relpages", Datum::I32(-1)), ("reltuples", Datum::F32(total as f32))];
+        session.set_class(rel.oid, &class)?;
     }
     Ok(())
 }
@@ -281,19 +427,18 @@ fn correlation(sorted: &[(usize, &Datum)]) -> Option<f32> {
 
 fn store(
     session: &Session,
-    table: Oid,
-    attnum: i16,
+    (table, attnum, inherited): (Oid, i16, bool),
     attr: &Attr,
     stats: &Stats,
     order: Option<&Order>,
 ) -> Result<()> {
     let rows = &session.core.store;
-    let key = [Datum::U32(table.0), Datum::I16(attnum), Datum::Bool(false)];
+    let key = [Datum::U32(table.0), Datum::I16(attnum), Datum::Bool(inherited)];
     let old = rows.index_scan(indexes::PG_STATISTIC_RELID, &key)?.into_iter().next();
     let mut row = SysRow::new(oids::PG_STATISTIC)?;
     row.set_oid("starelid", table)?
         .set_i16("staattnum", attnum)?
-        .set_bool("stainherit", false)?
+        .set_bool("stainherit", inherited)?
         .set_f32("stanullfrac", stats.null_frac)?
         .set_i32("stawidth", stats.width)?
         .set_f32("stadistinct", stats.distinct)?;

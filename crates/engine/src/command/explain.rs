@@ -7,7 +7,7 @@ use crate::sink::Sink;
 use crate::sysfn::ViewNames;
 use crate::{Session, StatementEnv};
 use base::settings;
-use base::{Result, bail};
+use base::{Oid, Result, bail};
 use executor::{Detail, Execution, NodeStats};
 use functions::FnEnv;
 use ir::explain::{ExplainOptions, Figure, Format, Measured, NodeRun, explain, explain_utility};
@@ -29,6 +29,7 @@ fn on(option: &DefElem) -> Result<bool> {
 fn options_of(stmt: &ExplainStmt) -> Result<(ExplainOptions, bool)> {
     let mut o = ExplainOptions::plain();
     let (mut buffers, mut timing, mut summary, mut generic) = (None, None, None, false);
+    let mut serialize = None;
     for option in &stmt.options {
         match option.name.as_str() {
             "analyze" => o.analyze = on(option)?,
@@ -41,9 +42,12 @@ fn options_of(stmt: &ExplainStmt) -> Result<(ExplainOptions, bool)> {
             "timing" => timing = Some(on(option)?),
             "summary" => summary = Some(on(option)?),
             "memory" => o.memory = on(option)?,
-            "serialize" => {}
+            "serialize" => serialize = serialized(option)?,
             "format" => o.format = format(option)?,
-            other => bail!(SYNTAX_ERROR, "unrecognized EXPLAIN option \"{other}\""),
+            other => {
+                let text = format!("unrecognized EXPLAIN option \"{other}\"");
+                return Err(base::Error::new(base::SqlState::SYNTAX_ERROR, text).at(option.pos));
+            }
         }
     }
     if o.wal && !o.analyze {
@@ -52,14 +56,33 @@ fn options_of(stmt: &ExplainStmt) -> Result<(ExplainOptions, bool)> {
     if timing == Some(true) && !o.analyze {
         bail!(INVALID_PARAMETER_VALUE, "EXPLAIN option TIMING requires ANALYZE");
     }
+    if serialize.is_some() && !o.analyze {
+        bail!(INVALID_PARAMETER_VALUE, "EXPLAIN option SERIALIZE requires ANALYZE");
+    }
     if generic && o.analyze {
         let text = "EXPLAIN options ANALYZE and GENERIC_PLAN cannot be used together";
         bail!(INVALID_PARAMETER_VALUE, "{text}");
     }
+    o.serialize = serialize;
     o.timing = timing.unwrap_or(o.analyze);
     o.summary = summary.unwrap_or(o.analyze);
     o.buffers = buffers.unwrap_or(o.analyze);
     Ok((o, generic))
+}
+
+/// SERIALIZE's format, if the rows are to be made into what a client would get.
+fn serialized(option: &DefElem) -> Result<Option<&'static str>> {
+    Ok(match def_text(option).as_deref() {
+        None | Some("text") => Some("text"),
+        Some("binary") => Some("binary"),
+        Some("none" | "off") => None,
+        Some(other) => return Err(unknown_value(option, other)),
+    })
+}
+
+fn unknown_value(option: &DefElem, value: &str) -> base::Error {
+    let text = format!("unrecognized value for EXPLAIN option \"{}\": \"{value}\"", option.name);
+    base::Error::new(base::SqlState::INVALID_PARAMETER_VALUE, text).at(option.pos)
 }
 
 fn format(option: &DefElem) -> Result<Format> {
@@ -68,14 +91,8 @@ fn format(option: &DefElem) -> Result<Format> {
         Some("xml") => Format::Xml,
         Some("json") => Format::Json,
         Some("yaml") => Format::Yaml,
-        other => {
-            let name = other.unwrap_or_default();
-            bail!(
-                INVALID_PARAMETER_VALUE,
-                "unrecognized value for EXPLAIN option \"{}\": \"{name}\"",
-                option.name
-            )
-        }
+        Some(other) => return Err(unknown_value(option, other)),
+        None => bail!(SYNTAX_ERROR, "{} requires a parameter", option.name),
     })
 }
 
@@ -184,6 +201,18 @@ impl Session {
             self.check_writes(&plan)?;
             let plan = self.run_measured(&env, plan, params, options, &mut measured)?;
             self.explained(&env, &plan, options, &measured)?
+        } else if prunes(&plan) {
+            let compiled = self.compile(&env, plan)?;
+            let plan = compiled.plan().clone();
+            let snapshot = Arc::new(self.core.txn()?.snapshot());
+            if params.is_empty() && plan_params(&plan) {
+                // The values are not there: nothing can be ruled out.
+                self.explained(&env, &plan, options, &measured)?
+            } else {
+                let mut run = Execution::new(compiled, params.into(), snapshot);
+                measured.removed = run.ruled_out(RunParts::new(self)?.cx(&env))?;
+                self.explained(&env, &plan, options, &measured)?
+            }
         } else {
             self.explained(&env, &plan, options, &measured)?
         };
@@ -221,9 +250,20 @@ impl Session {
         let mut run = Execution::new(compiled, params.into(), snapshot);
         run.instrument(options.timing);
         let parts = RunParts::new(self)?;
-        while run.next_batch(parts.cx(env), 0)?.is_some() {
+        measured.removed = run.ruled_out(parts.cx(env))?;
+        let columns: Vec<Option<Oid>> =
+            plan.plan.target.iter().map(|t| (!t.junk).then(|| t.expr.ty())).collect();
+        let (mut bytes, mut serializing) = (0, 0);
+        while let Some(batch) = run.next_batch(parts.cx(env), 0)? {
             self.check_interrupts()?;
+            if let Some(format) = options.serialize {
+                let begin = os::clock::monotonic_nanos();
+                bytes += serialized_size(&batch, &columns, format, env)?;
+                serializing += os::clock::monotonic_nanos() - begin;
+            }
         }
+        measured.serialization =
+            options.serialize.map(|f| (f, serializing as f64 / 1e6, (bytes + 512) / 1024));
         let spent = os::clock::monotonic_nanos() - begin;
         measured.execution_ms = Some(spent as f64 / 1e6);
         if let Some(all) = run.take_instrumentation() {
@@ -232,6 +272,80 @@ impl Session {
         }
         Ok(plan)
     }
+}
+
+/// Bytes of the messages that a client would get for these rows.
+fn serialized_size(
+    batch: &types::Batch,
+    columns: &[Option<Oid>],
+    format: &str,
+    env: &StatementEnv<'_>,
+) -> Result<u64> {
+    let mut text = Vec::new();
+    let mut bytes = 0;
+    for i in batch.positions() {
+        // Kind, length and number of columns; then each with its length.
+        bytes += 7;
+        for (column, ty) in batch.columns.iter().zip(columns) {
+            let Some(ty) = ty else { continue };
+            bytes += 4;
+            let value = column.get(i);
+            if value.is_null() {
+                continue;
+            }
+            bytes += match (format, &value) {
+                ("binary", Datum::Bool(_) | Datum::Char(_)) => 1,
+                ("binary", Datum::I16(_)) => 2,
+                ("binary", Datum::I32(_) | Datum::U32(_) | Datum::F32(_)) => 4,
+                ("binary", Datum::I64(_) | Datum::F64(_)) => 8,
+                ("binary", Datum::Bytes(b)) => b.len() as u64,
+                _ => {
+                    text.clear();
+                    types::io::output(*ty, &value, &env.io(), &mut text)?;
+                    text.len() as u64
+                }
+            };
+        }
+    }
+    Ok(bytes)
+}
+
+/// The plans of a statement.
+fn plans(stmt: &PlannedStmt) -> Vec<&ir::Plan> {
+    let mut all = vec![&stmt.plan];
+    all.extend(&stmt.subplans);
+    let mut at = 0;
+    while at < all.len() {
+        all.extend(all[at].children());
+        at += 1;
+    }
+    all
+}
+
+fn prune_of(plan: &ir::Plan) -> Option<&ir::AppendPrune> {
+    match &plan.node {
+        ir::PlanNode::Append(a) => a.prune.as_deref(),
+        ir::PlanNode::MergeAppend(a) => a.prune.as_deref(),
+        _ => None,
+    }
+}
+
+/// Whether a run would begin with ruling out children of appends.
+fn prunes(stmt: &PlannedStmt) -> bool {
+    plans(stmt).into_iter().any(|p| prune_of(p).is_some())
+}
+
+/// Whether that needs the statement's parameters.
+fn plan_params(stmt: &PlannedStmt) -> bool {
+    let of = |p: &ir::AppendPrune| {
+        p.clauses.iter().any(|c| {
+            ir::walk::any(
+                c,
+                &mut |e| matches!(e, ir::Expr::Param(p) if p.kind == ir::ParamKind::Extern),
+            )
+        })
+    };
+    plans(stmt).into_iter().filter_map(prune_of).any(of)
 }
 
 fn node_runs(nodes: Vec<NodeStats>) -> Vec<NodeRun> {

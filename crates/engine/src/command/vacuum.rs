@@ -189,7 +189,7 @@ impl Session {
         }
         if stmt.relations.is_empty() {
             for row in self.core.store.table_scan(oids::PG_CLASS)? {
-                if matches!(row.char("relkind")?, b'r' | b'm') {
+                if matches!(row.char("relkind")?, b'r' | b'm' | b'p') {
                     let table = row.oid("oid")?;
                     let rel = view.relation(table)?;
                     let others = rel.persistence == catalog::Persistence::Temp

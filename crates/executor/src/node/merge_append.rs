@@ -4,6 +4,7 @@ use super::sort::sort_keys;
 use super::{Child, Node, NodeSpec};
 use crate::batch::Collector;
 use crate::compile::PlanCompiler;
+use crate::prune::Prune;
 use crate::run::Run;
 use crate::sort::{Key, compare_rows};
 use base::Result;
@@ -15,11 +16,14 @@ struct MergeAppendSpec {
     children: Vec<Child>,
     keys: Vec<Key>,
     phys: Vec<PhysType>,
+    prune: Option<Arc<Prune>>,
 }
 
 /// A child and its current row.
 struct Head {
-    node: Box<dyn Node>,
+    /// None until it is needed.
+    node: Option<Box<dyn Node>>,
+    wanted: bool,
     current: Option<(Batch, usize)>,
 }
 
@@ -27,26 +31,26 @@ struct MergeAppendNode {
     spec: Arc<MergeAppendSpec>,
     heads: Vec<Head>,
     started: bool,
+    bound: Option<u64>,
 }
 
 pub(crate) fn compile(
     c: &mut PlanCompiler,
-    _plan: &Plan,
+    plan: &Plan,
     append: &ir::MergeAppend,
 ) -> Result<Arc<dyn NodeSpec>> {
     let children: Vec<Child> = append.children.iter().map(|p| c.node(p)).collect::<Result<_>>()?;
     let keys = sort_keys(c, &append.keys)?;
     let phys = children.first().map(|c| c.phys.clone()).unwrap_or_default();
-    Ok(Arc::new(MergeAppendSpec { children, keys, phys }))
+    let prune = c.prune(plan.id, append.prune.as_deref())?;
+    Ok(Arc::new(MergeAppendSpec { children, keys, phys, prune }))
 }
 
 impl NodeSpec for MergeAppendSpec {
-    fn start(self: Arc<Self>, run: &mut Run) -> Result<Box<dyn Node>> {
-        let mut heads = Vec::with_capacity(self.children.len());
-        for child in &self.children {
-            heads.push(Head { node: child.start(run)?, current: None });
-        }
-        Ok(Box::new(MergeAppendNode { spec: self, heads, started: false }))
+    fn start(self: Arc<Self>, _run: &mut Run) -> Result<Box<dyn Node>> {
+        let head = |_: &Child| Head { node: None, wanted: true, current: None };
+        let heads = self.children.iter().map(head).collect();
+        Ok(Box::new(MergeAppendNode { spec: self, heads, started: false, bound: None }))
     }
 }
 
@@ -54,7 +58,10 @@ impl Head {
     fn advance(&mut self, run: &mut Run, demand: usize) -> Result<()> {
         match &mut self.current {
             Some((batch, n)) if *n + 1 < batch.rows() => *n += 1,
-            _ => self.current = self.node.next(run, demand.min(BATCH_ROWS))?.map(|b| (b, 0)),
+            _ => {
+                let Some(node) = &mut self.node else { return Ok(()) };
+                self.current = node.next(run, demand.min(BATCH_ROWS))?.map(|b| (b, 0));
+            }
         }
         Ok(())
     }
@@ -81,7 +88,22 @@ impl Node for MergeAppendNode {
     fn next(&mut self, run: &mut Run, demand: usize) -> Result<Option<Batch>> {
         if !self.started {
             self.started = true;
-            for head in &mut self.heads {
+            if let Some(prune) = &self.spec.prune {
+                for (head, needed) in self.heads.iter_mut().zip(prune.needed(run, false)?) {
+                    head.wanted = needed;
+                }
+            }
+            for (head, child) in self.heads.iter_mut().zip(&self.spec.children) {
+                if !head.wanted {
+                    continue;
+                }
+                if head.node.is_none() {
+                    let mut node = child.start(run)?;
+                    if let Some(bound) = self.bound {
+                        node.set_bound(bound);
+                    }
+                    head.node = Some(node);
+                }
                 head.advance(run, demand)?;
             }
         }
@@ -102,12 +124,15 @@ impl Node for MergeAppendNode {
         self.started = false;
         for head in &mut self.heads {
             head.current = None;
-            head.node.rescan(run, changed)?;
+            if let Some(node) = &mut head.node {
+                node.rescan(run, changed)?;
+            }
         }
         Ok(())
     }
 
     fn set_bound(&mut self, bound: u64) {
-        self.heads.iter_mut().for_each(|h| h.node.set_bound(bound));
+        self.bound = Some(bound);
+        self.heads.iter_mut().filter_map(|h| h.node.as_mut()).for_each(|n| n.set_bound(bound));
     }
 }

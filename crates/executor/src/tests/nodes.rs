@@ -222,7 +222,8 @@ fn hashed_groups_spill() {
 #[test]
 fn append_material_and_result() {
     let a = values(&rows(&[&[1], &[2]]));
-    let node = Append { children: vec![a.clone(), a.clone()], parents: vec![], first_partial: 2 };
+    let children = vec![a.clone(), a.clone()];
+    let node = Append { children, parents: vec![], members: vec![], first_partial: 2, prune: None };
     let plan = Plan { target: a.target.clone(), ..Plan::new(PlanNode::Append(node)) };
     assert_eq!(run(plan), rows(&[&[1], &[2], &[1], &[2]]));
     let filter = over(PlanNode::Result(Result_::default()), a);

@@ -22,6 +22,8 @@ pub(super) struct PlanScope<'a> {
     stmt: &'a PlannedStmt,
     plan: &'a Plan,
     ancestors: Vec<Ancestor<'a>>,
+    /// Members of trees that are shown as their parents.
+    renamed: Vec<(u32, u32)>,
 }
 
 impl<'a> PlanScope<'a> {
@@ -78,7 +80,21 @@ impl<'a> PlanScope<'a> {
     fn child(&self, plan: &'a Plan) -> PlanScope<'a> {
         let mut ancestors = self.ancestors.clone();
         ancestors.push(Ancestor::Plan(self.plan));
-        PlanScope { stmt: self.stmt, plan, ancestors }
+        let mut renamed = self.renamed.clone();
+        match &self.plan.node {
+            PlanNode::Append(a) => renamed.extend(&a.members),
+            PlanNode::MergeAppend(a) => renamed.extend(&a.members),
+            _ => {}
+        }
+        PlanScope { stmt: self.stmt, plan, ancestors, renamed }
+    }
+
+    /// The entry whose name is shown for a table's.
+    pub fn shown_as(&self, mut varno: u32) -> u32 {
+        while let Some((_, parent)) = self.renamed.iter().find(|r| r.0 == varno) {
+            varno = *parent;
+        }
+        varno
     }
 
     /// The expression that gives an exec param its value here, with its place.
@@ -116,7 +132,12 @@ impl<'a> PlanScope<'a> {
     }
 
     fn at(&self, index: usize, plan: &'a Plan) -> PlanScope<'a> {
-        PlanScope { stmt: self.stmt, plan, ancestors: self.ancestors[..index].to_vec() }
+        PlanScope {
+            stmt: self.stmt,
+            plan,
+            ancestors: self.ancestors[..index].to_vec(),
+            renamed: self.renamed.clone(),
+        }
     }
 
     /// The subplan that sets an exec param, and which of its columns it is, from 1.
@@ -266,7 +287,12 @@ impl<'a> PlanPrinter<'a> {
     ) -> Result<String> {
         let mut printer = Printer::new(self.names, Style::PLAIN);
         let mut scope = self.scope.clone();
-        scope.plan = Some(PlanScope { stmt: self.stmt, plan, ancestors: ancestors.to_vec() });
+        scope.plan = Some(PlanScope {
+            stmt: self.stmt,
+            plan,
+            ancestors: ancestors.to_vec(),
+            renamed: Vec::new(),
+        });
         printer.scopes.push(scope);
         printer.prefix = prefix;
         printer.expr(expr, implicit);

@@ -158,7 +158,8 @@ impl<'a> Printer<'a> {
         }
         let scope = self.scope(var.levels_up)?.clone();
         if let Some((varno, attno)) = parent {
-            return self.plain_var(var, &scope, varno as usize - 1, attno, top);
+            let index = varno as usize - 1;
+            return self.plain_var(var, &scope, (index, index), attno, top);
         }
         let in_query = scope.plan.is_none() && !scope.rtable.is_empty();
         let (varno, attno) = if in_query && var.syn_no > 0 {
@@ -183,14 +184,15 @@ impl<'a> Printer<'a> {
             }
             _ => {}
         }
-        self.plain_var(var, &scope, index, attno, top)
+        let shown = scope.plan.as_ref().map_or(varno, |p| p.shown_as(varno));
+        self.plain_var(var, &scope, (index, shown as usize - 1), attno, top)
     }
 
     fn plain_var(
         &mut self,
         var: &'a Var,
         scope: &Scope<'a>,
-        index: usize,
+        (index, shown): (usize, usize),
         attno: i16,
         top: bool,
     ) -> Option<String> {
@@ -201,7 +203,7 @@ impl<'a> Printer<'a> {
         };
         let name = name.or_else(|| (attno > 0).then(|| "?dropped?column?".to_string()));
         let table = match var.returning {
-            ReturningKind::Default => scope.tables.get(index).cloned().flatten(),
+            ReturningKind::Default => scope.tables.get(shown).cloned().flatten(),
             ReturningKind::Old => Some(scope.old_new.0.clone()),
             ReturningKind::New => Some(scope.old_new.1.clone()),
         };

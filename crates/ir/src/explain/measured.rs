@@ -101,6 +101,10 @@ pub struct Measured {
     /// Kilobytes used and allocated.
     pub planning_memory_kb: Option<(u64, u64)>,
     pub triggers: Vec<TriggerRun>,
+    /// Making rows into what a client gets: format, milliseconds, kilobytes.
+    pub serialization: Option<(&'static str, f64, u64)>,
+    /// Children of appends (by `Plan::id`) that were ruled out before the run.
+    pub removed: Vec<(u32, Vec<usize>)>,
 }
 
 impl Explainer<'_> {

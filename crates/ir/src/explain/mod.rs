@@ -31,6 +31,8 @@ pub struct ExplainOptions {
     pub timing: bool,
     pub summary: bool,
     pub memory: bool,
+    /// The format that rows are made into as if for a client: `text` or `binary`.
+    pub serialize: Option<&'static str>,
     /// Settings that differ from their defaults, where they were asked for.
     pub settings: Option<Vec<(String, String)>>,
     pub format: Format,
@@ -186,9 +188,30 @@ impl<'a> Explainer<'a> {
         if self.options.analyze {
             self.triggers();
         }
+        self.serialization();
         if let (true, Some(ms)) = (self.options.summary, measured.execution_ms) {
             self.w.float("Execution Time", "ms", ms, 3);
         }
+    }
+
+    fn serialization(&mut self) {
+        let Some((format, ms, kb)) = self.measured.serialization else { return };
+        let timing = self.options.timing;
+        if self.w.is_text() {
+            let time = if timing { format!("time={ms:.3} ms  ") } else { String::new() };
+            self.w.text("Serialization", &format!("{time}output={kb}kB  format={format}"));
+            return;
+        }
+        self.w.open("Serialization", Some("Serialization"), true);
+        if timing {
+            self.w.float("Time", "ms", ms, 3);
+        }
+        self.w.integer("Output Volume", "kB", kb as i64);
+        self.w.text("Format", format);
+        if self.options.buffers {
+            self.buffer_use(&BufferUse::default());
+        }
+        self.w.close("Serialization", true);
     }
 
     fn memory_use(&mut self, used: u64, allocated: u64) {

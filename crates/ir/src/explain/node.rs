@@ -413,6 +413,18 @@ impl<'a> Explainer<'a> {
         if !any {
             return Ok(());
         }
+        let gone: &[usize] = match &plan.node {
+            PlanNode::Append(_) | PlanNode::MergeAppend(_) => {
+                let found = self.measured.removed.iter().find(|r| r.0 == plan.id);
+                found.map_or(&[], |r| &r.1)
+            }
+            _ => &[],
+        };
+        if matches!(plan.node, PlanNode::Append(_) | PlanNode::MergeAppend(_))
+            && (!gone.is_empty() || !self.w.is_text())
+        {
+            self.w.integer("Subplans Removed", "", gone.len() as i64);
+        }
         self.w.open("Plans", Some("Plans"), false);
         let mut ancestors = place.ancestors.to_vec();
         ancestors.push(Ancestor::Plan(plan));
@@ -423,7 +435,10 @@ impl<'a> Explainer<'a> {
         if let Some(inner) = &plan.inner {
             self.node(inner, &ancestors, Some("Inner"), None)?;
         }
-        for member in members {
+        for (i, member) in members.iter().enumerate() {
+            if gone.contains(&i) {
+                continue;
+            }
             self.node(member, &ancestors, Some("Member"), None)?;
         }
         if let Some(below) = below {

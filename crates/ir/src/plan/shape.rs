@@ -40,8 +40,25 @@ pub struct Append {
     pub children: Vec<Plan>,
     /// The range-table indexes of the parents that it expands.
     pub parents: Vec<u32>,
+    /// Of the members that the first child reads: their entries and those of their parents, whose
+    /// names are shown for them above.
+    pub members: Vec<(u32, u32)>,
     /// Children before this one are not parallel-aware themselves.
     pub first_partial: u32,
+    pub prune: Option<Box<AppendPrune>>,
+}
+
+/// What rules out children of an append once the values in it are known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AppendPrune {
+    /// The partitioned table's entry, as the conditions name its columns.
+    pub varno: u32,
+    pub clauses: Vec<Expr>,
+    /// The partitioned tables of the tree and their keys, in the terms of the conditions.
+    pub tables: Vec<(Oid, Vec<Expr>)>,
+    /// Of each child, from it up: the table (by position) that it is a partition of, and which.
+    /// None for a child that is always run.
+    pub children: Vec<Vec<(u32, Oid)>>,
 }
 
 /// Its sorted children's rows, merged.
@@ -49,7 +66,9 @@ pub struct Append {
 pub struct MergeAppend {
     pub children: Vec<Plan>,
     pub parents: Vec<u32>,
+    pub members: Vec<(u32, u32)>,
     pub keys: Vec<SortKey>,
+    pub prune: Option<Box<AppendPrune>>,
 }
 
 /// WITH RECURSIVE: outer is the first term, inner the recursive one.

@@ -226,12 +226,13 @@ impl Root<'_> {
         let restrictions = self.restrictions_for_members(&parent.restrictions, &own)?;
         let join_info = self.restrictions_for_members(&parent.join_info, &own)?;
         let (has_ec_joins, by_partition) = (parent.has_ec_joins, parent.by_partition);
+        let lateral = parent.lateral.clone();
         let needed = self.member_needs(top_rel, child);
         self.add_member_classes(top, &own)?;
         let c = &mut self.rels[child];
         c.target = Rc::new(target);
         (c.restrictions, c.join_info, c.needed) = (restrictions, join_info, needed);
-        (c.has_ec_joins, c.by_partition) = (has_ec_joins, by_partition);
+        (c.has_ec_joins, c.by_partition, c.lateral) = (has_ec_joins, by_partition, lateral);
         if self.rels[rel].parallel {
             self.consider_parallel(child)?;
             self.rels[rel].parallel = self.rels[child].parallel;

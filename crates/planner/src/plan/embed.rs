@@ -76,8 +76,14 @@ pub fn shift_plan(plan: &mut Plan, by: u32) {
         PlanNode::CteScan(s) => s.scanrel += by,
         PlanNode::WorkTableScan(s) => s.scanrel += by,
         PlanNode::NamedTuplestoreScan(s) => s.scanrel += by,
-        PlanNode::Append(a) => a.parents.iter_mut().for_each(|p| *p += by),
-        PlanNode::MergeAppend(a) => a.parents.iter_mut().for_each(|p| *p += by),
+        PlanNode::Append(ir::Append { parents, members, .. })
+        | PlanNode::MergeAppend(ir::MergeAppend { parents, members, .. }) => {
+            parents.iter_mut().for_each(|p| *p += by);
+            for (member, parent) in members {
+                *member += by;
+                *parent += by;
+            }
+        }
         PlanNode::LockRows(l) => shift_marks(&mut l.marks, by),
         PlanNode::ModifyTable(m) => {
             m.nominal += by;

@@ -189,7 +189,9 @@ impl Root<'_> {
         let mut plan = Plan::new(PlanNode::Append(Append {
             children,
             parents: self.append_parents(path),
+            members: self.append_members(path, parts),
             first_partial: shared_from.unwrap_or(parts.len()) as u32,
+            prune: self.prune_at_run_time(path, parts)?,
         }));
         plan.target = entries(&path.target);
         Ok(plan)
@@ -214,10 +216,22 @@ impl Root<'_> {
         let mut plan = Plan::new(PlanNode::MergeAppend(MergeAppend {
             children,
             parents: self.append_parents(path),
+            members: self.append_members(path, parts),
             keys: keys.unwrap_or_default(),
+            prune: self.prune_at_run_time(path, parts)?,
         }));
         plan.target = target;
         Ok(plan)
+    }
+
+    fn append_members(&self, path: &Path, parts: &[Rc<Path>]) -> Vec<(u32, u32)> {
+        let parents = &self.rels[path.rel].relids;
+        let mut out = Vec::new();
+        for m in parts.first().iter().flat_map(|p| self.rels[p.rel].relids.iter()) {
+            let above = self.base_rel(m).map(|r| r.ancestors.clone()).unwrap_or_default();
+            out.extend(above.iter().rev().find(|a| parents.contains(**a)).map(|a| (m, *a)));
+        }
+        out
     }
 
     fn append_parents(&self, path: &Path) -> Vec<u32> {

@@ -76,7 +76,6 @@ impl Root<'_> {
             self.grouping_set_paths(rel, input, targets, &costs)?;
         } else {
             let g = Grouping::new(self, targets);
-            self.rels[rel].relids = self.rels[input].relids.clone();
             let wise = match self.env.settings.enable_partitionwise_aggregate {
                 true => Wise::Full,
                 false => Wise::Not,

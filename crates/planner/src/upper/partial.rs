@@ -37,7 +37,7 @@ impl Root<'_> {
             return Ok(None);
         }
         let target = Rc::new(self.partial_target(g)?);
-        let rel = self.add_rel(BaseKind::Upper, self.rels[input].relids.clone(), 0);
+        let rel = self.add_rel(BaseKind::Upper, self.rels[grouped].relids.clone(), 0);
         self.rels[rel].parallel = parallel;
         self.rels[rel].target = target.clone();
         let costs = self.split_costs(g, AggSplit::InitialSerial)?;
