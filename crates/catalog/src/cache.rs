@@ -10,10 +10,11 @@
 
 use crate::change::Change;
 use base::Oid;
+use foldhash::fast::RandomState;
 use os::sync::RwLock;
 use std::any::Any;
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -77,9 +78,12 @@ pub type Value = Arc<dyn Any + Send + Sync>;
 
 const SHARDS: usize = 32;
 
+type Shard = HashMap<Key, Value, RandomState>;
+
 /// The descriptors of one database.
 pub struct SharedCache {
-    shards: [RwLock<HashMap<Key, Value>>; SHARDS],
+    shards: [RwLock<Shard>; SHARDS],
+    hasher: RandomState,
     generation: AtomicU64,
     blocked: AtomicU32,
 }
@@ -87,7 +91,8 @@ pub struct SharedCache {
 impl Default for SharedCache {
     fn default() -> SharedCache {
         SharedCache {
-            shards: std::array::from_fn(|_| RwLock::new(HashMap::new())),
+            shards: std::array::from_fn(|_| RwLock::default()),
+            hasher: RandomState::default(),
             generation: AtomicU64::new(1),
             blocked: AtomicU32::new(0),
         }
@@ -95,10 +100,8 @@ impl Default for SharedCache {
 }
 
 impl SharedCache {
-    fn shard(&self, key: &Key) -> &RwLock<HashMap<Key, Value>> {
-        let mut hasher = DefaultHasher::new();
-        key.hash(&mut hasher);
-        &self.shards[hasher.finish() as usize % SHARDS]
+    fn shard(&self, key: &Key) -> &RwLock<Shard> {
+        &self.shards[self.hasher.hash_one(key) as usize % SHARDS]
     }
 
     /// Changes whenever an entry may have become stale.

@@ -10,8 +10,8 @@ use crate::load_relation::Loader;
 use crate::rows::RowStore;
 use crate::source::Source;
 use base::{Error, Oid, Result};
+use foldhash::HashMap;
 use os::sync::Mutex;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What a transaction itself has changed and not committed.

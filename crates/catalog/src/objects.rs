@@ -2,7 +2,7 @@
 
 use crate::desc::*;
 use base::Oid;
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::sync::Arc;
 
 /// A set of objects, found by OID and by name.

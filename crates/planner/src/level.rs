@@ -6,13 +6,13 @@ use crate::relids::Relids;
 use crate::root::{Env, Global, Root};
 use crate::subselect::replace_outer_refs;
 use base::{Oid, Result};
+use foldhash::HashMap;
 use ir::walk;
 use ir::{
     CmdType, Expr, FromItem, JoinKind, MergeMatch, Plan, PlanRowMark, Query, Rte, RteKind,
     SubLinkKind, SubPlan,
 };
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// CTEs by name.

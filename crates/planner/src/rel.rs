@@ -1,13 +1,14 @@
 //! What the planner knows while it works: relations, their conditions, paths.
 
+use crate::cost::EvalCost;
 use crate::path::Path;
 use crate::relids::Relids;
 use base::Oid;
 use catalog::partition::BoundKind;
 use catalog::{IndexDesc, RelationDesc};
+use foldhash::HashMap;
 use ir::{Expr, JoinKind, Plan};
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -67,6 +68,8 @@ pub struct Restriction {
     pub security_level: u32,
     pub selectivity: Cell<f64>,
     pub outer_selectivity: Cell<f64>,
+    /// Cost of testing it, once that was asked for.
+    pub cost: Cell<Option<EvalCost>>,
     pub serial: u32,
     /// The serial of the condition over parents that this is the form of for some members;
     /// its own if it is no such form.

@@ -4,8 +4,19 @@ use smallvec::{SmallVec, smallvec};
 
 /// A set of range-table indexes (from 1). The words never end in a zero one, so that equal
 /// sets are equal values.
-#[derive(Clone, PartialEq, Eq, Hash, Default, Debug, PartialOrd, Ord)]
+#[derive(PartialEq, Eq, Hash, Default, Debug, PartialOrd, Ord)]
 pub struct Relids(SmallVec<[u64; 2]>);
+
+impl Clone for Relids {
+    #[inline]
+    fn clone(&self) -> Relids {
+        Relids(match self.0[..] {
+            [] => SmallVec::new(),
+            [one] => SmallVec::from_buf_and_len([one, 0], 1),
+            ref words => SmallVec::from_slice(words),
+        })
+    }
+}
 
 impl Relids {
     /// No index.

@@ -42,6 +42,7 @@ impl Root<'_> {
             security_level: place.security_level,
             selectivity: Cell::new(-1.0),
             outer_selectivity: Cell::new(-1.0),
+            cost: Cell::new(None),
             serial,
             origin: serial,
             clause,

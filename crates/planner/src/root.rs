@@ -6,11 +6,12 @@ use crate::rel::{
 use crate::relids::Relids;
 use crate::settings::PlannerSettings;
 use base::{Oid, Result};
-use catalog::{CatalogView, RelationDesc};
+use catalog::{CatalogView, RelationDesc, StatisticDesc};
+use foldhash::HashMap;
 use ir::{Expr, Plan, PlanRowMark, Query, Rte, SubPlan};
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use types::Datum;
 
 /// Computes constant expressions; the executor's row evaluator, given by the engine.
@@ -85,6 +86,8 @@ pub struct Root<'e> {
     /// Relation by range-table index.
     pub base: Vec<Option<usize>>,
     pub join_map: HashMap<Relids, usize>,
+    /// Statistics that were looked up, by relation, column and whether children are in them.
+    statistics: RefCell<HashMap<(Oid, i16, bool), Option<Arc<StatisticDesc>>>>,
     pub ecs: Vec<EquivalenceClass>,
     pub special: Vec<SpecialJoin>,
     pub all_base: Relids,
@@ -121,6 +124,22 @@ pub struct Root<'e> {
 }
 
 impl<'e> Root<'e> {
+    /// What is known of a column's values; looked up once.
+    pub fn statistic(
+        &self,
+        relation: Oid,
+        attnum: i16,
+        inherited: bool,
+    ) -> Result<Option<Arc<StatisticDesc>>> {
+        let key = (relation, attnum, inherited);
+        if let Some(known) = self.statistics.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        let found = self.env.catalog.statistic(relation, attnum, inherited)?;
+        self.statistics.borrow_mut().insert(key, found.clone());
+        Ok(found)
+    }
+
     /// The state for a query about to be planned.
     pub fn new(env: &'e Env<'e>, global: &'e RefCell<Global>, query: Query) -> Root<'e> {
         Root {
@@ -129,7 +148,8 @@ impl<'e> Root<'e> {
             query,
             rels: Vec::new(),
             base: Vec::new(),
-            join_map: HashMap::new(),
+            join_map: HashMap::default(),
+            statistics: RefCell::default(),
             ecs: Vec::new(),
             special: Vec::new(),
             all_base: Relids::empty(),
@@ -145,8 +165,8 @@ impl<'e> Root<'e> {
             init_plans: Vec::new(),
             nest_vars: Vec::new(),
             cur_outer: Relids::empty(),
-            lateral_refs: HashMap::new(),
-            ctes: HashMap::new(),
+            lateral_refs: HashMap::default(),
+            ctes: HashMap::default(),
             parent_ctes: Vec::new(),
             work_table: None,
             row_marks: Vec::new(),
@@ -191,13 +211,13 @@ impl<'e> Root<'e> {
             join_info: Vec::new(),
             has_ec_joins: false,
             lateral: Relids::empty(),
-            needed: HashMap::new(),
+            needed: HashMap::default(),
             dummy: false,
             children: Vec::new(),
             direct: Vec::new(),
             parent: None,
             ancestors: Vec::new(),
-            widths: HashMap::new(),
+            widths: HashMap::default(),
             partitioned: None,
             by_partition: false,
         });

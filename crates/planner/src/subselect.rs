@@ -156,9 +156,7 @@ impl Root<'_> {
     }
 
     /// The CTEs that a subquery of this level can refer to, nearest first.
-    pub fn cte_scopes(
-        &self,
-    ) -> Vec<std::collections::HashMap<String, std::rc::Rc<crate::rel::CteInfo>>> {
+    pub fn cte_scopes(&self) -> Vec<foldhash::HashMap<String, std::rc::Rc<crate::rel::CteInfo>>> {
         let mut all = vec![self.ctes.clone()];
         all.extend(self.parent_ctes.iter().cloned());
         all

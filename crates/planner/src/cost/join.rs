@@ -309,7 +309,7 @@ impl Root<'_> {
         kind: JoinKind,
         outer: (Cost, f64),
         inner: (Cost, f64, i32),
-        inner_path: &Path,
+        (inner_path, sorted): (&Path, bool),
         first: Option<&Rc<Restriction>>,
         merge_quals: EvalCost,
         other_quals: EvalCost,
@@ -349,19 +349,16 @@ impl Root<'_> {
         let ratio = 1.0 + rescanned / inner_rows;
         let bare = inner_run * ratio;
         let mat = inner_run + s.cpu_operator_cost * inner_rows * ratio;
-        let supports_restore = matches!(
-            inner_path.kind,
-            PathKind::Index(_) | PathKind::Material(_) | PathKind::Sort { .. }
-        );
+        let sorted = sorted || matches!(inner_path.kind, PathKind::Sort { .. });
+        let supports_restore =
+            sorted || matches!(inner_path.kind, PathKind::Index(_) | PathKind::Material(_));
         let materialize = if skip_restore {
             false
         } else if s.enable_material && mat < bare {
             true
         } else {
             !supports_restore
-                || s.enable_material
-                    && matches!(inner_path.kind, PathKind::Sort { .. })
-                    && bytes_of(inner_rows, inner.2) > s.work_mem
+                || s.enable_material && sorted && bytes_of(inner_rows, inner.2) > s.work_mem
         };
         run += if materialize { mat } else { bare };
         startup += merge_quals.startup + merge_quals.per_row * (outer_skip + inner_skip * ratio);

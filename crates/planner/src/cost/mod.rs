@@ -64,7 +64,8 @@ impl Root<'_> {
     pub fn restriction_cost(&self, list: &[Rc<Restriction>]) -> EvalCost {
         let mut cost = EvalCost::default();
         for r in list {
-            let one = self.eval_cost(&r.clause);
+            let one = r.cost.get().unwrap_or_else(|| self.eval_cost(&r.clause));
+            r.cost.set(Some(one));
             if r.pseudoconstant {
                 // Tested once.
                 cost.startup += one.startup + one.per_row;
@@ -182,7 +183,7 @@ impl Root<'_> {
             }
             if let BaseKind::Table(desc) | BaseKind::AppendRel(desc) = &rel.kind {
                 if v.attno > 0
-                    && let Ok(Some(s)) = self.env.catalog.statistic(desc.oid, v.attno, false)
+                    && let Ok(Some(s)) = self.statistic(desc.oid, v.attno, false)
                     && s.width > 0
                 {
                     return s.width;

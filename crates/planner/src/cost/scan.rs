@@ -164,11 +164,11 @@ impl Root<'_> {
     fn index_correlation(&self, rel: usize, info: &IndexInfo) -> Result<f64> {
         let r = &self.rels[rel];
         let stats = match info.desc.columns.first() {
-            Some(0) | None => self.env.catalog.statistic(info.desc.oid, 1, false)?,
+            Some(0) | None => self.statistic(info.desc.oid, 1, false)?,
             Some(att) => {
                 let table = info.desc.table;
                 let _ = r;
-                self.env.catalog.statistic(table, *att, false)?
+                self.statistic(table, *att, false)?
             }
         };
         let Some(stats) = stats else { return Ok(0.0) };

@@ -2,7 +2,8 @@
 
 use super::Path;
 use crate::pathkeys::contained_in;
-use crate::rel::Rel;
+use crate::rel::{PathKey, Rel};
+use crate::relids::Relids;
 use std::rc::Rc;
 
 /// Costs that differ by less than this factor count as the same.
@@ -16,7 +17,7 @@ enum Costs {
     Different,
 }
 
-fn compare_costs(a: &Path, b: &Path, fuzz: f64) -> Costs {
+fn compare_costs(a: &Merits<'_>, b: &Merits<'_>, fuzz: f64) -> Costs {
     if a.disabled != b.disabled {
         return if a.disabled < b.disabled { Costs::First } else { Costs::Second };
     }
@@ -35,17 +36,71 @@ fn compare_costs(a: &Path, b: &Path, fuzz: f64) -> Costs {
     Costs::Same
 }
 
-/// True if `a` is at least as good as `b` in order, needs and rows (costs being settled).
-fn covers(a: &Path, b: &Path) -> bool {
-    contained_in(&keys_of(b), &keys_of(a))
-        && a.param.is_subset(&b.param)
-        && a.rows <= b.rows
-        && (a.parallel_safe || !b.parallel_safe)
+/// What paths are compared by.
+#[derive(Clone, Copy)]
+pub struct Merits<'a> {
+    pub startup: f64,
+    pub total: f64,
+    pub disabled: u32,
+    pub rows: f64,
+    pub param: &'a Relids,
+    pub pathkeys: &'a [PathKey],
+    pub parallel_safe: bool,
 }
 
-/// A parameterised path's order is not looked at.
-fn keys_of(p: &Path) -> Vec<crate::rel::PathKey> {
-    if p.param.is_empty() { p.pathkeys.clone() } else { Vec::new() }
+impl Path {
+    fn merits(&self) -> Merits<'_> {
+        Merits {
+            startup: self.startup,
+            total: self.total,
+            disabled: self.disabled,
+            rows: self.rows,
+            param: &self.param,
+            pathkeys: &self.pathkeys,
+            parallel_safe: self.parallel_safe,
+        }
+    }
+}
+
+impl Merits<'_> {
+    /// A parameterised path's order is not looked at.
+    fn keys(&self) -> &[PathKey] {
+        if self.param.is_empty() { self.pathkeys } else { &[] }
+    }
+
+    /// True if it is at least as good as `b` in order, needs and rows (costs being settled).
+    fn covers(&self, b: &Merits<'_>) -> bool {
+        contained_in(b.keys(), self.keys())
+            && self.param.is_subset(b.param)
+            && self.rows <= b.rows
+            && (self.parallel_safe || !b.parallel_safe)
+    }
+}
+
+/// What becomes of an old path and a new one beside each other.
+#[derive(PartialEq, Clone, Copy)]
+enum Verdict {
+    Both,
+    OnlyOld,
+    OnlyNew,
+}
+
+fn judge(new: &Merits<'_>, old: &Merits<'_>) -> Verdict {
+    match compare_costs(new, old, FUZZ) {
+        Costs::First if new.covers(old) => Verdict::OnlyNew,
+        Costs::Second if old.covers(new) => Verdict::OnlyOld,
+        Costs::Same => match (new.covers(old), old.covers(new)) {
+            (true, false) => Verdict::OnlyNew,
+            (false, true) => Verdict::OnlyOld,
+            // As good in every respect: the smaller cost, else the old one.
+            (true, true) => match compare_costs(new, old, 1.000_000_000_1) {
+                Costs::First => Verdict::OnlyNew,
+                _ => Verdict::OnlyOld,
+            },
+            (false, false) => Verdict::Both,
+        },
+        _ => Verdict::Both,
+    }
 }
 
 impl Rel {
@@ -55,42 +110,33 @@ impl Rel {
         let mut i = 0;
         while i < self.paths.len() {
             let old = &self.paths[i];
-            let (mut drop_old, mut reject) = (false, false);
-            match compare_costs(&new, old, FUZZ) {
-                Costs::Different => {}
-                Costs::First => drop_old = covers(&new, old),
-                Costs::Second => reject = covers(old, &new),
-                Costs::Same => {
-                    let (n, o) = (covers(&new, old), covers(old, &new));
-                    match (n, o) {
-                        (true, false) => drop_old = true,
-                        (false, true) => reject = true,
-                        (true, true) => {
-                            // As good in every respect: the smaller cost, else the old one.
-                            if compare_costs(&new, old, 1.000_000_000_1) == Costs::First {
-                                drop_old = true;
-                            } else {
-                                reject = true;
-                            }
-                        }
-                        (false, false) => {}
-                    }
+            match judge(&new.merits(), &old.merits()) {
+                Verdict::OnlyOld => return,
+                Verdict::OnlyNew => {
+                    self.paths.remove(i);
+                    continue;
                 }
+                Verdict::Both => {}
             }
-            if reject {
-                return;
-            }
-            if drop_old {
-                self.paths.remove(i);
-                continue;
-            }
-            let old = &self.paths[i];
             if (old.disabled, old.total) <= (new.disabled, new.total) {
                 insert_at = i + 1;
             }
             i += 1;
         }
         self.paths.insert(insert_at.min(self.paths.len()), Rc::new(new));
+    }
+
+    /// True if a path of these merits need not be made: [`Rel::add_path`] would not take it, and
+    /// would drop none for it.
+    pub fn is_beaten(&self, new: &Merits<'_>) -> bool {
+        for old in &self.paths {
+            match judge(new, &old.merits()) {
+                Verdict::OnlyOld => return true,
+                Verdict::OnlyNew => return false,
+                Verdict::Both => {}
+            }
+        }
+        false
     }
 
     /// Notes the cheapest paths.

@@ -243,7 +243,7 @@ impl Root<'_> {
     }
 
     /// What is needed of a member's columns.
-    fn member_needs(&self, top_rel: usize, child: usize) -> std::collections::HashMap<i16, Relids> {
+    fn member_needs(&self, top_rel: usize, child: usize) -> foldhash::HashMap<i16, Relids> {
         let (Some(p), Some(m)) =
             (table_of(&self.rels[top_rel].kind), table_of(&self.rels[child].kind))
         else {

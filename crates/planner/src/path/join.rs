@@ -1,5 +1,6 @@
 //! Ways to join two relations.
 
+use super::add::Merits;
 use super::{JoinPath, MergePath, Path, PathKind};
 use crate::cost::clamp_rows;
 use crate::cost::join::SemiFactors;
@@ -335,14 +336,14 @@ impl Root<'_> {
         p: &Pair,
         outer: &Rc<Path>,
         inner: &Rc<Path>,
-        list: &[Rc<Restriction>],
+        restrictions: Vec<Rc<Restriction>>,
     ) -> JoinPath {
         JoinPath {
             kind: p.kind,
             inner_unique: p.inner_unique,
             outer: outer.clone(),
             inner: inner.clone(),
-            restrictions: list.to_vec(),
+            restrictions,
         }
     }
 
@@ -360,23 +361,36 @@ impl Root<'_> {
         Some(outer.param.union(&from_inner))
     }
 
+    /// Adds the path that `kind` makes, unless its merits show that it is not worth making.
     fn finish_join(
         &mut self,
         p: &Pair,
-        kind: PathKind,
-        cost: Cost,
+        (outer, inner): (&Rc<Path>, &Rc<Path>),
+        (cost, rows): (Cost, f64),
         param: Relids,
         keys: Vec<PathKey>,
-        rows: f64,
+        kind: impl FnOnce(&Self) -> PathKind,
     ) {
-        let mut path = self.plain_path(p.join, kind, cost);
+        let join = &self.rels[p.join];
+        let parallel_safe = join.parallel && outer.parallel_safe && inner.parallel_safe;
+        let merits = Merits {
+            startup: cost.startup,
+            total: cost.total,
+            disabled: cost.disabled,
+            rows,
+            param: &param,
+            pathkeys: &keys,
+            parallel_safe,
+        };
+        if outer.workers == 0 && join.is_beaten(&merits) {
+            return;
+        }
+        let mut path = self.plain_path(p.join, kind(self), cost);
         path.param = param;
         path.pathkeys = keys;
         path.rows = rows;
-        if let Some((outer, inner)) = sides(&path.kind) {
-            path.parallel_safe &= outer.parallel_safe && inner.parallel_safe;
-            path.workers = outer.workers;
-        }
+        path.parallel_safe = parallel_safe;
+        path.workers = outer.workers;
         match path.workers {
             0 => self.rels[p.join].add_path(path),
             _ => self.rels[p.join].add_partial(path),
@@ -499,8 +513,10 @@ impl Root<'_> {
                     target,
                     rows,
                 );
-                let path = self.join_path(p, outer, inner, &left);
-                self.finish_join(p, PathKind::NestLoop(path), cost, param, keys.clone(), rows);
+                let sides = (outer, inner);
+                self.finish_join(p, sides, (cost, rows), param, keys.clone(), |root| {
+                    PathKind::NestLoop(root.join_path(p, outer, inner, left))
+                });
             }
         }
         Ok(())
@@ -656,9 +672,12 @@ impl Root<'_> {
                 target,
                 rows,
             )?;
-            let join = self.join_path(p, outer, inner, p.restrictions);
-            let kind = PathKind::Hash { join, clauses: p.hash_clauses.clone(), shared };
-            self.finish_join(p, kind, cost, param, Vec::new(), rows);
+            let sides = (outer, inner);
+            self.finish_join(p, sides, (cost, rows), param, Vec::new(), |root| PathKind::Hash {
+                join: root.join_path(p, outer, inner, p.restrictions.to_vec()),
+                clauses: p.hash_clauses.clone(),
+                shared,
+            });
         }
         Ok(())
     }
@@ -877,21 +896,11 @@ impl Root<'_> {
         let other_quals = self.restriction_cost(&others);
         let rows = self.rows_for(p, outer, inner, &param);
         let target = self.rels[p.join].target.cost;
-        let sort_probe;
-        let inner_for_cost: &Path = if inner_sort.is_empty() {
-            inner
-        } else {
-            sort_probe = Path {
-                kind: PathKind::Sort { sub: inner.clone(), presorted: 0 },
-                ..(**inner).clone()
-            };
-            &sort_probe
-        };
         let (cost, materialize, skip) = self.cost_merge_join(
             p.kind,
             (oc, outer.rows),
             (ic, inner.rows, inner.target.width),
-            inner_for_cost,
+            (inner, !inner_sort.is_empty()),
             clauses.first(),
             merge_quals,
             other_quals,
@@ -910,26 +919,18 @@ impl Root<'_> {
             let n = self.useful_pathkeys(&relids, &all);
             all[..n].to_vec()
         };
-        let merge = MergePath {
-            join: self.join_path(p, outer, inner, p.restrictions),
-            clauses,
-            outer_sort,
-            inner_sort,
-            materialize_inner: materialize,
-            skip_mark_restore: skip,
-            keys: clause_keys,
-        };
-        self.finish_join(p, PathKind::Merge(Box::new(merge)), cost, param, path_keys, rows);
+        self.finish_join(p, (outer, inner), (cost, rows), param, path_keys, |root| {
+            PathKind::Merge(Box::new(MergePath {
+                join: root.join_path(p, outer, inner, p.restrictions.to_vec()),
+                clauses,
+                outer_sort,
+                inner_sort,
+                materialize_inner: materialize,
+                skip_mark_restore: skip,
+                keys: clause_keys,
+            }))
+        });
         Ok(())
-    }
-}
-
-/// The sides of a join.
-fn sides(kind: &PathKind) -> Option<(&Rc<Path>, &Rc<Path>)> {
-    match kind {
-        PathKind::NestLoop(j) | PathKind::Hash { join: j, .. } => Some((&j.outer, &j.inner)),
-        PathKind::Merge(m) => Some((&m.join.outer, &m.join.inner)),
-        _ => None,
     }
 }
 

@@ -132,6 +132,7 @@ impl Root<'_> {
             security_level: r.security_level,
             selectivity: Cell::new(-1.0),
             outer_selectivity: Cell::new(-1.0),
+            cost: Cell::new(None),
             serial: self.next_serial(),
             origin: r.origin,
         }))

@@ -123,7 +123,7 @@ impl Root<'_> {
             if info.desc.is_unique && info.desc.n_keys == 1 && info.predicate.is_empty() {
                 v.unique = true;
             }
-            v.stats = self.env.catalog.statistic(info.desc.oid, pos as i16 + 1, false)?;
+            v.stats = self.statistic(info.desc.oid, pos as i16 + 1, false)?;
             if v.stats.is_some() {
                 break;
             }
@@ -137,7 +137,7 @@ impl Root<'_> {
             BaseKind::Table(desc) | BaseKind::AppendRel(desc) => {
                 if attno > 0 {
                     let inherited = matches!(rel.kind, BaseKind::AppendRel(_));
-                    v.stats = self.env.catalog.statistic(desc.oid, attno, inherited)?;
+                    v.stats = self.statistic(desc.oid, attno, inherited)?;
                 }
                 v.unique = rel.indexes.iter().any(|i| {
                     i.desc.is_unique
