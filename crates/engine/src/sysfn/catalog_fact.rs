@@ -14,7 +14,7 @@ const DEFAULT_TABLESPACE: Oid = Oid(1663);
 
 pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> {
     Some(match name {
-        "age" => return age_of_xid(s, args),
+        "age" => return xid_age(s, args),
         "mxid_age" => args.oid(0).map(|id| match id.0 {
             0 => Datum::I32(i32::MAX),
             // None was ever made: the next one is the first.
@@ -37,7 +37,7 @@ pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
     })
 }
 
-fn age_of_xid(s: &dyn SysSession, args: &Args) -> Option<Result<Datum>> {
+fn xid_age(s: &dyn SysSession, args: &Args) -> Option<Result<Datum>> {
     // The functions of this name for times are elsewhere.
     if args.types.first() != Some(&types::oid::XID) {
         return None;
