@@ -165,6 +165,10 @@ impl Pruner<'_> {
                         known.never |= values.iter().any(Datum::is_null);
                         known.not.extend(values.into_iter().filter(|v| !v.is_null()));
                         known.null.push((column, false));
+                    } else if let Some(strategy) = self.strategy(level, column, s.op, element)? {
+                        known.never |= values.iter().any(Datum::is_null);
+                        let all = values.into_iter().filter(|v| !v.is_null());
+                        known.compared.extend(all.map(|v| (column, strategy, v)));
                     }
                 } else if let Some(strategy) = self.strategy(level, column, s.op, element)? {
                     known.any_of.push((column, strategy, values));

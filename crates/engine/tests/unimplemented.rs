@@ -56,6 +56,7 @@ fn is_of_family(name: &str) -> bool {
     name.starts_with("pg_stat_")
         || (name.starts_with("has_") && name.ends_with("_privilege"))
         || name.ends_with("_is_visible")
+        || name.starts_with("binary_upgrade_")
         || matches!(name, "loread" | "lowrite")
         // Their rows come with the information schema.
         || name.starts_with("_pg_")

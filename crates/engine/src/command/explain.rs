@@ -263,7 +263,7 @@ impl Session {
             }
         }
         measured.serialization =
-            options.serialize.map(|f| (f, serializing as f64 / 1e6, (bytes + 512) / 1024));
+            options.serialize.map(|f| (f, serializing as f64 / 1e6, bytes.div_ceil(1024)));
         let spent = os::clock::monotonic_nanos() - begin;
         measured.execution_ms = Some(spent as f64 / 1e6);
         if let Some(all) = run.take_instrumentation() {

@@ -147,7 +147,20 @@ impl SessionCore {
             parallel_ok: fraction == 0.0 && !super::worker::is_worker(),
             bodies: Some(&Bodies { env }),
         };
-        planner::plan_query(query, &planner_env)
+        let plan = planner::plan_query(query, &planner_env)?;
+        self.lock_members(&plan)?;
+        Ok(plan)
+    }
+
+    /// Locks the children of inheritance trees that a plan reads: the statement names none of
+    /// them.
+    fn lock_members(&self, plan: &PlannedStmt) -> Result<()> {
+        for rte in plan.rtable.iter().filter(|r| !r.in_from) {
+            if let RteKind::Relation { relid, lock_mode, .. } = &rte.kind {
+                self.lock_relation(*relid, *lock_mode)?;
+            }
+        }
+        Ok(())
     }
 
     /// A plan made into programs.

@@ -489,6 +489,26 @@ fn row_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
             ddl.alter_publication(a)?;
             "ALTER PUBLICATION"
         }
+        Stmt::CreateStatistics(c) => {
+            ddl.create_statistics(c)?;
+            "CREATE STATISTICS"
+        }
+        Stmt::AlterStatistics(a) => {
+            ddl.alter_statistics(a)?;
+            "ALTER STATISTICS"
+        }
+        Stmt::AlterOperator(a) => {
+            ddl.alter_operator(a)?;
+            "ALTER OPERATOR"
+        }
+        other => return code_definition(ddl, other),
+    };
+    Ok(tag.to_string())
+}
+
+/// Subscriptions, event triggers, and what comes with code of others.
+fn code_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
+    let tag = match stmt {
         Stmt::CreateSubscription(c) => {
             ddl.create_subscription(c)?;
             "CREATE SUBSCRIPTION"
@@ -524,18 +544,6 @@ fn row_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
         Stmt::CreateAccessMethod(c) => {
             ddl.create_access_method(c)?;
             "CREATE ACCESS METHOD"
-        }
-        Stmt::CreateStatistics(c) => {
-            ddl.create_statistics(c)?;
-            "CREATE STATISTICS"
-        }
-        Stmt::AlterStatistics(a) => {
-            ddl.alter_statistics(a)?;
-            "ALTER STATISTICS"
-        }
-        Stmt::AlterOperator(a) => {
-            ddl.alter_operator(a)?;
-            "ALTER OPERATOR"
         }
         other => return Err(unsupported(other)),
     };

@@ -1,7 +1,7 @@
 //! What a run took.
 
 use super::Explainer;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanNode};
 
 /// Pages touched.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -105,6 +105,15 @@ pub struct Measured {
     pub serialization: Option<(&'static str, f64, u64)>,
     /// Children of appends (by `Plan::id`) that were ruled out before the run.
     pub removed: Vec<(u32, Vec<usize>)>,
+}
+
+impl Measured {
+    /// Children of an append that were ruled out before the run, by position.
+    pub(super) fn gone(&self, plan: &Plan) -> &[usize] {
+        let append = matches!(plan.node, PlanNode::Append(_) | PlanNode::MergeAppend(_));
+        let found = self.removed.iter().find(|r| append && r.0 == plan.id);
+        found.map_or(&[], |r| &r.1)
+    }
 }
 
 impl Explainer<'_> {

@@ -55,7 +55,7 @@ pub fn explain(
     let mut used = HashSet::new();
     let mut tops = vec![&stmt.plan];
     tops.extend(&stmt.subplans);
-    tops.into_iter().for_each(|p| scanned(p, &mut used));
+    tops.into_iter().for_each(|p| scanned(p, measured, &mut used));
     let tables = stmt.rtable.iter().filter(|r| !matches!(r.kind, RteKind::Group { .. })).count();
     let mut explainer = Explainer {
         stmt,
@@ -91,7 +91,7 @@ pub fn explain_utility(format: Format) -> String {
 }
 
 /// The range-table entries that nodes read, which get names.
-fn scanned(plan: &Plan, used: &mut HashSet<u32>) {
+fn scanned(plan: &Plan, measured: &Measured, used: &mut HashSet<u32>) {
     match &plan.node {
         PlanNode::Append(a) => used.extend(&a.parents),
         PlanNode::MergeAppend(a) => used.extend(&a.parents),
@@ -115,7 +115,12 @@ fn scanned(plan: &Plan, used: &mut HashSet<u32>) {
         }
         _ => {}
     }
-    plan.children().into_iter().for_each(|p| scanned(p, used));
+    let gone = measured.gone(plan);
+    for (i, child) in plan.children().into_iter().enumerate() {
+        if !gone.contains(&i) {
+            scanned(child, measured, used);
+        }
+    }
 }
 
 struct Explainer<'a> {

@@ -413,13 +413,7 @@ impl<'a> Explainer<'a> {
         if !any {
             return Ok(());
         }
-        let gone: &[usize] = match &plan.node {
-            PlanNode::Append(_) | PlanNode::MergeAppend(_) => {
-                let found = self.measured.removed.iter().find(|r| r.0 == plan.id);
-                found.map_or(&[], |r| &r.1)
-            }
-            _ => &[],
-        };
+        let gone = self.measured.gone(plan);
         if matches!(plan.node, PlanNode::Append(_) | PlanNode::MergeAppend(_))
             && (!gone.is_empty() || !self.w.is_text())
         {

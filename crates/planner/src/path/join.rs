@@ -819,10 +819,10 @@ impl Root<'_> {
                 let (Some(o), Some(i)) = (o, i) else { continue };
                 if self.canonical_ec(o) == self.canonical_ec(k.ec) {
                     let key = PathKey { ec: self.canonical_ec(i), ..*k };
+                    // One outer column may have to equal several inner ones.
                     if !out.iter().any(|x| x.ec == key.ec) {
                         out.push(key);
                     }
-                    break;
                 }
             }
         }

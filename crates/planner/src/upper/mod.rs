@@ -446,8 +446,12 @@ impl Root<'_> {
         self.rels[rel].set_cheapest();
     }
 
-    /// Whether a relation's rows are those of partitions that have paths of their own.
+    /// Whether a relation's rows are those of partitions that have paths of their own. Not if a
+    /// condition without columns is tested above the appends of these.
     pub fn is_divided(&self, rel: usize) -> bool {
+        if self.has_pseudoconstant {
+            return false;
+        }
         let r = &self.rels[rel];
         let parts = r.partitioned.as_ref().is_some_and(|p| !p.parts.is_empty());
         parts && !r.dummy && (r.by_partition || !matches!(r.kind, BaseKind::Join))
