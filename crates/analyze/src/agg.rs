@@ -228,7 +228,10 @@ impl Analyzer<'_> {
             for (i, arg) in args.into_iter().enumerate() {
                 slots[order[i]] = Some(arg);
             }
-            let defaults = self.defaults_of(&desc)?;
+            let defaults = match desc.n_defaults {
+                0 => Vec::new(),
+                _ => self.defaults_of(&desc)?,
+            };
             let first_default = desc.arg_types.len() - desc.n_defaults as usize;
             args = Vec::with_capacity(slots.len());
             for (i, slot) in slots.into_iter().enumerate() {

@@ -28,6 +28,8 @@ pub enum ExprUse {
     Policy,
     /// WHERE of COPY FROM.
     CopyWhere,
+    /// WHERE of a table of a publication.
+    PublicationWhere,
 }
 
 /// Analyses an expression over one relation, whose columns are Vars of entry 1. Predicates and
@@ -51,6 +53,7 @@ pub fn relation_expr(
         ExprUse::AlterType => (Kind::AlterColTransform, None),
         ExprUse::Policy => (Kind::Policy, Some("POLICY")),
         ExprUse::CopyWhere => (Kind::CopyWhere, Some("WHERE")),
+        ExprUse::PublicationWhere => (Kind::Where, Some("PUBLICATION WHERE")),
     };
     let mut made = a.expr(expr, kind)?;
     if let Some(construct) = boolean {

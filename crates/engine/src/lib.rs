@@ -32,6 +32,7 @@ mod session;
 pub mod settings;
 pub mod sink;
 mod sql_function;
+mod statistics_fn;
 mod stats;
 pub mod sysfn;
 mod trigger;

@@ -151,7 +151,14 @@ impl Ddl<'_> {
         stmt: &CreateFunctionStmt,
         name: &TypeName,
     ) -> Result<ResolvedType> {
-        let t = super::type_name::resolve_or_shell(&self.view, name, true)?;
+        let found = super::type_name::resolve_or_shell(&self.view, name, true);
+        let t = found.map_err(|e| match e.code() {
+            SqlState::UNDEFINED_OBJECT if !name.pct_type && name.array_bounds.is_empty() => {
+                let shown = name.names.join(".");
+                err!(UNDEFINED_OBJECT, "type {shown} does not exist").at(name.pos)
+            }
+            _ => e,
+        })?;
         let desc = self.view.type_(t.oid)?;
         if !desc.is_defined {
             let shown = self.format_type(t.oid, -1);
@@ -325,7 +332,7 @@ impl Ddl<'_> {
             }
             Some(t) => t.oid,
             None => {
-                return Err(err!(UNDEFINED_OBJECT, "type \"{last}\" does not exist").hint(
+                return Err(err!(DUPLICATE_OBJECT, "type \"{last}\" does not exist").hint(
                     "Create the type as a shell type, then create its I/O functions, then do a \
                      full CREATE TYPE.",
                 ));

@@ -401,6 +401,7 @@ impl Ddl<'_> {
             None => {
                 let column = match columns[..] {
                     [n] if n > 0 => Some(rel.tuple.attrs[n as usize - 1].name.to_string()),
+                    [-6] => Some("tableoid".to_string()),
                     _ => None,
                 };
                 self.choose_constraint_name(

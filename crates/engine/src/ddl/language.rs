@@ -140,7 +140,10 @@ impl Ddl<'_> {
             bail!(UNDEFINED_OBJECT, "access method \"{name}\" does not exist");
         };
         if row.char("amtype")? != b't' {
-            bail!(WRONG_OBJECT_TYPE, "access method \"{name}\" is not of type TABLE");
+            bail!(
+                OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "access method \"{name}\" is not of type TABLE"
+            );
         }
         // heap_tableam_handler
         match row.oid("amhandler")? {

@@ -34,6 +34,7 @@ pub mod option;
 pub mod partition;
 pub mod policy;
 mod publication;
+mod publication_filter;
 pub mod references;
 pub mod relation;
 pub mod role;

@@ -59,7 +59,7 @@ fn read_options(options: &[DefElem]) -> Result<Options> {
                 if o.generated.is_some() {
                     return Err(again());
                 }
-                let text = def_text(e).unwrap_or_else(|| "stored".to_string());
+                let text = def_text(e).unwrap_or_default();
                 o.generated = Some(match text.to_ascii_lowercase().as_str() {
                     "none" => b'n',
                     "stored" => b's',
@@ -74,9 +74,7 @@ fn read_options(options: &[DefElem]) -> Result<Options> {
                 });
             }
             other => {
-                return Err(
-                    err!(SYNTAX_ERROR, "unrecognized publication parameter: \"{other}\"").at(e.pos)
-                );
+                bail!(SYNTAX_ERROR, "unrecognized publication parameter: \"{other}\"");
             }
         }
     }
@@ -95,6 +93,23 @@ fn set_options(row: &mut SysRow, o: &Options) -> Result<()> {
     }
     if let Some(generated) = o.generated {
         row.set_char("pubgencols", generated)?;
+    }
+    Ok(())
+}
+
+/// What is dropped is named and nothing else.
+fn refuse_details(objects: &[PublicationObject]) -> Result<()> {
+    for object in objects {
+        let PublicationObject::Table { columns, filter, .. } = object else { continue };
+        if !columns.is_empty() {
+            bail!(SYNTAX_ERROR, "column list must not be specified in ALTER PUBLICATION ... DROP");
+        }
+        if filter.is_some() {
+            bail!(
+                SYNTAX_ERROR,
+                "cannot use a WHERE clause when removing a table from a publication"
+            );
+        }
     }
     Ok(())
 }
@@ -132,7 +147,14 @@ impl Ddl<'_> {
         self.rows.insert(row)?;
         self.depend_owner(ObjectAddress::new(oids::PG_PUBLICATION, oid), self.user())?;
         let (tables, schemas) = self.published(stmt)?;
+        if !schemas.is_empty() && !self.is_superuser()? {
+            bail!(
+                INSUFFICIENT_PRIVILEGE,
+                "must be superuser to create FOR TABLES IN SCHEMA publication"
+            );
+        }
         self.check_mixture(&stmt.name, &tables, !schemas.is_empty())?;
+        self.check_partitioned(&stmt.name, o.via_root == Some(true), &tables)?;
         for t in &tables {
             self.publish_table(oid, &stmt.name, t)?;
         }
@@ -157,16 +179,17 @@ impl Ddl<'_> {
         for object in &stmt.objects {
             let schema = match object {
                 PublicationObject::Table { table, columns, filter } => {
-                    let t = self.published_table(table, columns, filter.as_ref())?;
-                    if let Some(before) = tables.iter().find(|b| b.rel.oid == t.rel.oid) {
-                        let name = &t.rel.name;
-                        if before.filter.is_some() || t.filter.is_some() {
+                    let name = &table.rel;
+                    let rel = self.view.require_relation(name.schema.as_deref(), &name.name)?;
+                    if let Some(before) = tables.iter().find(|b| b.rel.oid == rel.oid) {
+                        let name = &rel.name;
+                        if before.filter.is_some() || filter.is_some() {
                             bail!(
                                 DUPLICATE_OBJECT,
                                 "conflicting or redundant WHERE clauses for table \"{name}\""
                             );
                         }
-                        if !before.columns.is_empty() || !t.columns.is_empty() {
+                        if !before.columns.is_empty() || !columns.is_empty() {
                             bail!(
                                 DUPLICATE_OBJECT,
                                 "conflicting or redundant column lists for table \"{name}\""
@@ -174,6 +197,7 @@ impl Ddl<'_> {
                         }
                         continue;
                     }
+                    let t = self.published_table(table, columns, filter.as_ref())?;
                     tables.push(t);
                     continue;
                 }
@@ -232,7 +256,7 @@ impl Ddl<'_> {
         self.require_owner_of_relation(&rel)?;
         let mut numbers = Vec::new();
         for column in columns {
-            let n = super::column::named(&rel, column)?;
+            let n = self.published_column(&rel, column)?;
             if numbers.contains(&n) {
                 bail!(DUPLICATE_OBJECT, "duplicate column \"{column}\" in publication column list");
             }
@@ -242,9 +266,9 @@ impl Ddl<'_> {
         let filter = match filter {
             Some(e) => {
                 let env = crate::analysis::env(self.env);
-                let used = analyze::ExprUse::CopyWhere;
+                let used = analyze::ExprUse::PublicationWhere;
                 let made = analyze::relation_expr(&env, &rel, e, used)?;
-                self.check_filter(&made)?;
+                super::publication_filter::check(&self.view, &made)?;
                 Some(made)
             }
             None => None,
@@ -252,23 +276,103 @@ impl Ddl<'_> {
         Ok(Published { rel, columns: numbers, filter })
     }
 
-    /// A filter computes with built-in, immutable functions only.
-    fn check_filter(&self, e: &ir::Expr) -> Result<()> {
-        let mut bad = false;
-        let mut look = |oid: Oid| {
-            bad |=
-                oid >= Oid::FIRST_NORMAL || self.view.proc(oid).is_ok_and(|p| p.volatility != b'i');
-        };
-        ir::walk::each(e, &mut |e| match e {
-            ir::Expr::Func(f) => look(f.func),
-            ir::Expr::Op(o) => look(o.func),
-            _ => {}
-        });
-        if bad {
-            return Err(err!(FEATURE_NOT_SUPPORTED, "invalid publication WHERE expression")
-                .detail("User-defined or built-in mutable functions are not allowed."));
+    fn published_column(&self, rel: &RelationDesc, column: &str) -> Result<i16> {
+        if matches!(column, "ctid" | "xmin" | "cmin" | "xmax" | "cmax" | "tableoid") {
+            bail!(
+                INVALID_COLUMN_REFERENCE,
+                "cannot use system column \"{column}\" in publication column list"
+            );
+        }
+        let n = super::column::named(rel, column)?;
+        if rel.tuple.attrs[n as usize - 1].generated == b'v' {
+            bail!(
+                INVALID_COLUMN_REFERENCE,
+                "cannot use virtual generated column \"{column}\" in publication column list"
+            );
+        }
+        Ok(n)
+    }
+
+    /// Rows of a partitioned table are published as its partitions' unless its root is: what is
+    /// said of the root's rows and columns cannot hold then.
+    fn check_partitioned(&self, name: &str, via_root: bool, tables: &[Published]) -> Result<()> {
+        for t in tables.iter().filter(|t| !via_root && t.rel.kind == RelKind::Partitioned) {
+            if t.filter.is_some() {
+                return Err(err!(
+                    INVALID_PARAMETER_VALUE,
+                    "cannot use publication WHERE clause for relation \"{}\"",
+                    t.rel.name
+                )
+                .detail(
+                    "WHERE clause cannot be used for a partitioned table when \
+                     publish_via_partition_root is false.",
+                ));
+            }
+            if !t.columns.is_empty() {
+                return Err(err!(
+                    INVALID_PARAMETER_VALUE,
+                    "cannot use column list for relation \"{}.{}\" in publication \"{name}\"",
+                    self.view.namespace(t.rel.namespace)?.name,
+                    t.rel.name
+                )
+                .detail(
+                    "Column lists cannot be specified for partitioned tables when \
+                     publish_via_partition_root is false.",
+                ));
+            }
         }
         Ok(())
+    }
+
+    /// Fails if the root's rows can no more be published as its own.
+    fn check_via_root(&self, publication: Oid, name: &str) -> Result<()> {
+        for row in self.rows.table_scan(oids::PG_PUBLICATION_REL)? {
+            if row.oid("prpubid")? != publication {
+                continue;
+            }
+            let what = match (row.get("prqual")?.is_null(), row.get("prattrs")?.is_null()) {
+                (false, _) => "WHERE clause",
+                (_, false) => "column list",
+                _ => continue,
+            };
+            let rel = self.view.relation(row.oid("prrelid")?)?;
+            if rel.kind == RelKind::Partitioned {
+                return Err(err!(
+                    INVALID_PARAMETER_VALUE,
+                    "cannot set parameter \"publish_via_partition_root\" to false for publication \
+                     \"{name}\""
+                )
+                .detail(format!(
+                    "The publication contains a {what} for partitioned table \"{}\", which is not \
+                     allowed when \"publish_via_partition_root\" is false.",
+                    rel.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// An owner who may not publish whatever comes does not get a publication that does.
+    pub(super) fn check_publication_owner(&self, a: ObjectAddress, owner: Oid) -> Result<()> {
+        if self.is_superuser()? || self.view.role(owner)?.superuser {
+            return Ok(());
+        }
+        let row = self.row_of(a.class, a.object)?;
+        let mut schemas = false;
+        for member in self.rows.table_scan(oids::PG_PUBLICATION_NAMESPACE)? {
+            schemas |= member.oid("pnpubid")? == a.object;
+        }
+        let what = match (row.bool("puballtables")?, schemas) {
+            (true, _) => "ALL TABLES",
+            (_, true) => "TABLES IN SCHEMA",
+            _ => return Ok(()),
+        };
+        Err(err!(
+            INSUFFICIENT_PRIVILEGE,
+            "permission denied to change owner of publication \"{}\"",
+            row.text("pubname")?
+        )
+        .hint(format!("The owner of a FOR {what} publication must be a superuser.")))
     }
 
     /// Column lists and whole schemas do not go together.
@@ -370,11 +474,21 @@ impl Ddl<'_> {
         let oid = row.oid("oid")?;
         self.require_owner(ObjectAddress::new(oids::PG_PUBLICATION, oid))?;
         if stmt.action == PublicationAction::Options {
-            set_options(&mut row, &read_options(&stmt.options)?)?;
+            let o = read_options(&stmt.options)?;
+            if o.via_root == Some(false) {
+                self.check_via_root(oid, name)?;
+            }
+            set_options(&mut row, &o)?;
             self.rows.update(row)?;
             return Ok(());
         }
+        if stmt.action == PublicationAction::Drop {
+            refuse_details(&stmt.objects)?;
+        }
         let (tables, schemas) = self.published(stmt)?;
+        if !schemas.is_empty() && stmt.action != PublicationAction::Drop && !self.is_superuser()? {
+            bail!(INSUFFICIENT_PRIVILEGE, "must be superuser to add or set schemas");
+        }
         if row.bool("puballtables")? {
             let what = if tables.is_empty() { "Schemas" } else { "Tables" };
             return Err(err!(
@@ -389,11 +503,13 @@ impl Ddl<'_> {
             PublicationAction::Drop => self.unpublish(oid, &tables, &schemas),
             PublicationAction::Set => {
                 self.check_mixture(name, &tables, !schemas.is_empty())?;
+                self.check_partitioned(name, row.bool("pubviaroot")?, &tables)?;
                 self.unpublish_all(oid)?;
                 self.publish_more(oid, name, &tables, &schemas)
             }
             _ => {
                 self.check_mixture(name, &tables, !schemas.is_empty())?;
+                self.check_partitioned(name, row.bool("pubviaroot")?, &tables)?;
                 if !schemas.is_empty() && self.has_column_lists(oid)? {
                     return Err(err!(
                         INVALID_PARAMETER_VALUE,

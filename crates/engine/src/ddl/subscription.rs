@@ -546,7 +546,10 @@ impl Ddl<'_> {
                 ),
                 (_, Some(i)) => drop(all.remove(i)),
                 (_, None) => {
-                    bail!(SYNTAX_ERROR, "publication \"{p}\" is not in subscription \"{name}\"")
+                    bail!(
+                        INVALID_OBJECT_DEFINITION,
+                        "publication \"{p}\" is not in subscription \"{name}\""
+                    )
                 }
             }
         }
@@ -554,13 +557,16 @@ impl Ddl<'_> {
             all.clone_from(&stmt.publications);
         }
         if all.is_empty() {
-            bail!(INVALID_PARAMETER_VALUE, "cannot drop all the publications from a subscription");
+            bail!(
+                INVALID_OBJECT_DEFINITION,
+                "cannot drop all the publications from a subscription"
+            );
         }
         row.set("subpublications", vector::from_texts(oids::TEXT, &all))?;
         if o.refresh != Some(false) {
             if !enabled {
                 return Err(err!(
-                    SYNTAX_ERROR,
+                    OBJECT_NOT_IN_PREREQUISITE_STATE,
                     "ALTER SUBSCRIPTION with refresh is not allowed for disabled subscriptions"
                 )
                 .hint(match word {

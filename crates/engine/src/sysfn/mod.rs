@@ -4,13 +4,16 @@
 //! Entry points: [`call`] and [`rows`], by the function's OID; what they need of the session
 //! comes through [`SysSession`].
 
+mod access_method;
 mod args;
+mod catalog_fact;
 mod constraint;
 mod definition;
 mod function;
 mod index;
 mod names;
 mod object;
+mod outside;
 mod partition;
 mod privilege;
 mod session;
@@ -102,6 +105,8 @@ pub trait SysSession {
     fn running_xids(&self) -> Result<(u64, u64, Vec<u64>)>;
     /// What became of a transaction: in progress, committed or aborted.
     fn xid_status(&self, xid: u64) -> Result<&'static str>;
+    /// An OID that no row of a system table has.
+    fn new_oid(&self, table: Oid) -> Result<Oid>;
     /// The end of the log: written and flushed.
     fn wal_ends(&self) -> (u64, u64);
     /// Microseconds since 2000: server start, configuration read.
@@ -145,6 +150,9 @@ pub fn call(s: &dyn SysSession, call: &CallInfo, args: &[Datum]) -> Option<Resul
         .or_else(|| size::call(s, name, &args))
         .or_else(|| settings::call(s, name, &args))
         .or_else(|| object::call(s, name, &args))
+        .or_else(|| access_method::call(s, name, &args))
+        .or_else(|| catalog_fact::call(s, name, &args))
+        .or_else(|| outside::call(name))
         .or_else(|| status::call(s, name, &args))
 }
 

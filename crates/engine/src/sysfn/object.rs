@@ -20,8 +20,6 @@ pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
         "pg_relation_is_updatable" => updatable(s, args),
         "pg_column_is_updatable" => column_updatable(s, args),
         "pg_partition_root" => partition_root(s, args),
-        "pg_index_column_has_property" => index_property(s, args),
-        "pg_index_has_property" | "pg_indexam_has_property" => Ok(Datum::Null),
         "pg_sequence_last_value" => return None,
         "pg_describe_object" => describe(s, args),
         "pg_identify_object" => identify(s, args),
@@ -183,27 +181,6 @@ fn partition_root(s: &dyn SysSession, args: &Args) -> Result<Datum> {
         rel = s.view().relation(*parent)?;
     }
     Ok(Datum::U32(rel.oid.0))
-}
-
-fn index_property(s: &dyn SysSession, args: &Args) -> Result<Datum> {
-    let rel = s.view().find_relation(args.oid(0)?)?;
-    let Some(index) = rel.and_then(|r| r.index.clone()) else { return Ok(Datum::Null) };
-    let column = args.int(1)? as usize;
-    if column == 0 || column > index.columns.len() {
-        return Ok(Datum::Null);
-    }
-    let key = column <= usize::from(index.n_keys);
-    let options = index.options.get(column - 1).copied().unwrap_or(0);
-    let ordered = key && index.am == oids::BTREE_AM;
-    Ok(match args.text(2)? {
-        "asc" => Datum::Bool(ordered && options & 1 == 0),
-        "desc" => Datum::Bool(ordered && options & 1 != 0),
-        "nulls_first" => Datum::Bool(ordered && options & 2 != 0),
-        "nulls_last" => Datum::Bool(ordered && options & 2 == 0),
-        "orderable" | "search_array" | "search_nulls" | "returnable" => Datum::Bool(ordered),
-        "distance_orderable" => Datum::Bool(false),
-        _ => Datum::Null,
-    })
 }
 
 fn address(args: &Args) -> Result<ObjectAddress> {

@@ -198,6 +198,11 @@ impl SysSession for StatementEnv<'_> {
         })
     }
 
+    fn new_oid(&self, table: Oid) -> Result<Oid> {
+        use catalog::RowWriter;
+        self.core.store.new_oid(table)
+    }
+
     fn wal_ends(&self) -> (u64, u64) {
         let wal = self.core.database.wal();
         (wal.inserted().0, wal.flushed().0)

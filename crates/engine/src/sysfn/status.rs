@@ -93,7 +93,9 @@ fn transaction(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Dat
         "pg_xact_status" | "txid_status" => {
             args.int(0).and_then(|xid| s.xid_status(xid as u64)).map(Datum::text)
         }
-        "pg_last_committed_xact" | "pg_xact_commit_timestamp" => {
+        "pg_last_committed_xact"
+        | "pg_xact_commit_timestamp"
+        | "pg_xact_commit_timestamp_origin" => {
             let _ = args;
             Err(base::err!(OBJECT_NOT_IN_PREREQUISITE_STATE, "could not get commit timestamp data")
                 .hint("Make sure the configuration parameter \"track_commit_timestamp\" is set."))
@@ -111,15 +113,10 @@ fn server(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> 
             Ok(Datum::Null)
         }
         "pg_is_in_recovery" => Ok(Datum::Bool(false)),
-        "pg_is_wal_replay_paused" => {
-            Err(base::err!(OBJECT_NOT_IN_PREREQUISITE_STATE, "recovery is not in progress")
-                .hint("Recovery control functions can only be executed during recovery."))
-        }
         "pg_postmaster_start_time" => Ok(Datum::I64(s.start_times().0)),
         "pg_conf_load_time" => Ok(Datum::I64(s.start_times().1)),
         "pg_jit_available" => Ok(Datum::Bool(false)),
         "pg_notification_queue_usage" => Ok(Datum::F64(0.0)),
-        "pg_collation_actual_version" => Ok(Datum::Null),
         "pg_extension_config_dump" => Ok(Datum::text("")),
         "pg_char_to_encoding" => args.text(0).map(|t| Datum::I32(encoding_number(t))),
         "pg_encoding_to_char" => args.int(0).map(|n| Datum::text(encoding_name(n))),

@@ -50,7 +50,14 @@ pub(super) fn rows(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
             };
             Ok(s.prepared_transactions().into_iter().map(row).collect())
         }
+        "pg_get_catalog_foreign_keys" => foreign_keys(s),
+        "pg_get_multixact_members" => {
+            args.oid(0).and_then(|id| Err(super::outside::multixact_members(id)))
+        }
+        "pg_extension_update_paths" => update_paths(args),
         "pg_listening_channels"
+        | "pg_get_loaded_modules"
+        | "pg_available_wal_summaries"
         | "pg_stat_get_wal_senders"
         | "pg_stat_get_wal_receiver"
         | "pg_stat_get_subscription"
@@ -66,6 +73,27 @@ pub(super) fn rows(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
         | "pg_event_trigger_dropped_objects" => Ok(Vec::new()),
         _ => return None,
     })
+}
+
+/// References between the system tables, as `pg_get_catalog_foreign_keys` has them.
+fn foreign_keys(s: &dyn SysSession) -> Result<Rows> {
+    let io = s.env().io();
+    let row = |line: &str| -> Result<Vec<Datum>> {
+        const TYPES: [Oid; 6] = [Oid(2205), Oid(1009), Oid(2205), Oid(1009), Oid(16), Oid(16)];
+        let values = line.split('\t').zip(TYPES);
+        values.map(|(text, ty)| types::io::input(ty, text, -1, &io)).collect()
+    };
+    functions::builtin::CATALOG_FOREIGN_KEYS.lines().map(row).collect()
+}
+
+fn update_paths(args: &Args) -> Result<Rows> {
+    match args.text(0)? {
+        "plpgsql" => Ok(Vec::new()),
+        name => Err(base::err!(FEATURE_NOT_SUPPORTED, "extension \"{name}\" is not available")
+            .hint(
+                "The extension must first be installed on the system where PostgreSQL is running.",
+            )),
+    }
 }
 
 const PLPGSQL: &str = "PL/pgSQL procedural language";

@@ -188,6 +188,10 @@ pub fn cast_between(source: Oid, target: Oid) -> Option<&'static CastRow> {
     map.get(&(source, target)).copied()
 }
 
+/// References between the system tables: lines of table, columns, the table and columns they refer
+/// to, whether an array's elements are meant, and whether zero means nothing.
+pub const CATALOG_FOREIGN_KEYS: &str = include_str!("../../data/catalog_foreign_keys.tsv");
+
 /// The default operator class of an access method for an input type.
 pub fn default_opclass(am: Oid, input: Oid) -> Option<&'static OpclassRow> {
     opclasses().iter().find(|c| c.opcmethod == am && c.opcintype == input && c.opcdefault)

@@ -268,6 +268,14 @@ fn convert(bytes: &[u8], from: &str, to: &str) -> Result<Vec<u8>> {
     encoding::convert(bytes, from, to).map(Cow::into_owned)
 }
 
+/// How keys of an index compare: by the first bytes that differ.
+fn first_difference(a: &[u8], b: &[u8]) -> i32 {
+    match a.iter().zip(b).find(|(a, b)| a != b) {
+        Some((a, b)) => i32::from(*a) - i32::from(*b),
+        None => a.len().cmp(&b.len()) as i32,
+    }
+}
+
 /// An encoding whose number or name a function is given.
 fn valid(encoding: Option<Encoding>, shown: String, what: &str) -> Result<Encoding> {
     encoding.ok_or_else(|| err!(UNDEFINED_OBJECT, "{shown} is not a valid encoding {what}"))
@@ -280,6 +288,8 @@ const CONVERT: &[FnDef] = &[
     row!(length_in_encoding(a: &[u8], name: &str) {
         known(name, "")?.verify(a).map(|n| n as i32)
     }),
+    row!(gin_compare_jsonb(a: &[u8], b: &[u8]) { first_difference(a, b) }),
+    row!(gin_cmp_tslexeme(a: &[u8], b: &[u8]) { first_difference(a, b) }),
     row!(to_ascii_default(a: &[u8]) { encoding::to_ascii(a, Encoding::UTF8) }),
     row!(to_ascii_enc(a: &[u8], n: i32) {
         let e = valid(Encoding::from_number(i64::from(n)), n.to_string(), "code")?;

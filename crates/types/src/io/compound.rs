@@ -262,6 +262,12 @@ impl ArrayReader<'_> {
 }
 
 /// Reads an array.
+/// Reads an array of these elements, which may themselves be arrays (as the values of statistics
+/// about a column of arrays are).
+pub fn array_of(elem: Oid, text: &str, typmod: i32, cx: &IoCtx) -> Result<Datum> {
+    array_in(elem, text, typmod, cx)
+}
+
 pub(super) fn array_in(elem: Oid, text: &str, typmod: i32, cx: &IoCtx) -> Result<Datum> {
     let facts = info(elem, cx)?;
     let mut reader = ArrayReader {

@@ -7,7 +7,7 @@ mod change_type;
 mod column;
 mod constraint;
 mod identity;
-mod kind;
+pub(crate) mod kind;
 pub(crate) use kind::not_supported;
 mod relation;
 pub(in crate::ddl) use relation::state_letter;

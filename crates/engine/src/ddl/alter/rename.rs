@@ -773,6 +773,10 @@ impl Ddl<'_> {
         self.check_new_owner(namespace, owner)?;
         match a.class {
             oids::PG_NAMESPACE | oids::PG_SUBSCRIPTION => self.require_on_database(b'C')?,
+            oids::PG_PUBLICATION => {
+                self.require_on_database(b'C')?;
+                self.check_publication_owner(a, owner)?;
+            }
             oids::PG_EVENT_TRIGGER => self.check_event_trigger_owner(a, owner)?,
             _ => {}
         }

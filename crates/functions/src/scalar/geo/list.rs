@@ -263,6 +263,7 @@ pub(super) const POLYGONS: &[FnDef] = &[
     row!(poly_npoints(a: Polygon) { a.points.len() as i32 }),
     row!(poly_center(a: Polygon) { area::to_circle(&a).map(|c| c.center) }),
     row!(poly_box(a: Polygon) { bounds(&a) }),
+    row!(spg_poly_quad_compress(a: Polygon) { bounds(&a) }),
     row!(poly_path(a: Polygon) { Path { closed: true, points: a.points } }),
     row!(poly_circle(a: Polygon) { area::to_circle(&a) }),
     row!(circle_poly(n: i32, c: Circle) { area::of_circle(n, &c) }),
