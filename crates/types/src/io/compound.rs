@@ -496,7 +496,7 @@ fn malformed_range(text: &str, detail: &str) -> Error {
 /// Reads a range; `finish` compares the bounds and brings them to the canonical form.
 pub(super) fn range_in(info: &TypeInfo, text: &str, cx: &IoCtx) -> Result<Range> {
     let body = text.trim_matches(|c: char| c.is_ascii() && is_space(c as u8));
-    if body.len() >= 5 && body[..5.min(body.len())].eq_ignore_ascii_case("empty") {
+    if body.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("empty")) {
         if body.len() > 5 {
             return Err(malformed_range(text, "Junk after \"empty\" key word."));
         }
