@@ -189,6 +189,12 @@ pub(crate) fn add(context: Context, op: Op, n: u64) {
     bump(cell(own(), context, op), n);
 }
 
+/// How often this thread has done something, whatever for.
+pub fn of_thread(op: Op) -> u64 {
+    let cells = &own().cells;
+    cells.iter().skip(op as usize).step_by(OPS).fold(0, |sum, c| sum.wrapping_add(c.load(Relaxed)))
+}
+
 /// Says what this thread is; until then it works for clients.
 pub fn set_backend(backend: Backend) {
     BACKEND.set(backend as u8);
@@ -262,6 +268,14 @@ pub fn operations() -> Vec<u64> {
         }
     }
     sums
+}
+
+/// How many pages were put into memory, read or new.
+pub fn needed() -> u64 {
+    let all = operations();
+    let cells = |op: Op| all.iter().skip(op as usize).step_by(OPS);
+    let of = |op| cells(op).fold(0u64, |sum, n| sum.wrapping_add(*n));
+    of(Op::Read).wrapping_add(of(Op::Extend))
 }
 
 #[cfg(test)]

@@ -92,6 +92,8 @@ pub struct SessionInfo {
     pub state: SessionState,
     /// The statement, or the last one.
     pub query: String,
+    /// The number of queries like it; 0: not computed.
+    pub query_id: i64,
 }
 
 /// Most bytes of a statement that are shown, with the end mark that C has.
@@ -262,6 +264,16 @@ impl Place {
     pub fn running(&self) -> Option<String> {
         let info = self.entry.info.lock();
         (info.state == SessionState::Active).then(|| info.query.clone())
+    }
+
+    /// True for a process of the server.
+    pub fn is_background(&self) -> bool {
+        self.entry.info.lock().background
+    }
+
+    /// The number of queries like the one that is run.
+    pub fn query_id(&self) -> i64 {
+        self.entry.info.lock().query_id
     }
 
     /// Changes what others see.

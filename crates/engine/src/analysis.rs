@@ -1,6 +1,7 @@
 //! The way to semantic analysis.
 
 use crate::session::StatementEnv;
+use crate::session::trace::Meter;
 use analyze::{Env, Params};
 use base::{Oid, Result};
 use functions::FnEnv;
@@ -17,9 +18,21 @@ pub fn analyze(
     stmt: &RawStmt,
     params: &mut Vec<Oid>,
 ) -> Result<Vec<ir::Query>> {
+    let core = cx.core;
+    let trace = core.resolved().trace;
     let cx = env(cx);
+    let meter = Meter::begin(trace.parser);
     let query = analyze::analyze(&cx, stmt, Params::Infer(params))?;
-    analyze::rewrite(&cx, query)
+    core.measured(meter, "PARSE ANALYSIS STATISTICS");
+    if !trace.any {
+        return analyze::rewrite(&cx, query);
+    }
+    core.show_parsed(&query);
+    let meter = Meter::begin(trace.parser);
+    let queries = analyze::rewrite(&cx, query)?;
+    core.measured(meter, "REWRITER STATISTICS");
+    core.show_rewritten(&queries);
+    Ok(queries)
 }
 
 /// The same for a statement within another.

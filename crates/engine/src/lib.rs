@@ -21,6 +21,7 @@ mod functions;
 mod inner_query;
 mod large_object;
 pub mod log;
+pub mod log_time;
 pub mod notify;
 mod notify_fn;
 pub mod offline;

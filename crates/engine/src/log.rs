@@ -119,6 +119,8 @@ pub struct LogLine<'a> {
     pub vxid: Option<(u32, u32)>,
     /// The transaction; 0 is none.
     pub xid: u64,
+    /// The number of queries like the one that is run; 0 is none.
+    pub query_id: i64,
     /// `log_error_verbosity`; None: as the server has it.
     pub verbosity: Option<Verbosity>,
 }
@@ -134,6 +136,7 @@ impl<'a> LogLine<'a> {
             application: "",
             vxid: None,
             xid: 0,
+            query_id: 0,
             verbosity: None,
         }
     }

@@ -118,6 +118,52 @@ pub fn set_umask(mask: u32) -> u32 {
     unsafe { libc::umask(mask) }
 }
 
+/// What a thread has used since it began; times are in microseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Usage {
+    /// When this was found out.
+    pub at: i64,
+    /// In its own code.
+    pub user: i64,
+    /// In the kernel's.
+    pub system: i64,
+    /// Most memory of the process, in kilobytes.
+    pub resident_kb: i64,
+    /// Blocks read by file systems.
+    pub blocks_in: i64,
+    /// Blocks written.
+    pub blocks_out: i64,
+    /// Page faults that needed a disk.
+    pub faults: i64,
+    /// Those that did not.
+    pub reclaims: i64,
+    /// Times it gave the processor back.
+    pub waits: i64,
+    /// Times it lost it.
+    pub turns: i64,
+}
+
+/// What this thread has used.
+pub fn thread_usage() -> Usage {
+    // SAFETY: the struct is made of numbers, for which zero is a value.
+    let mut raw: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the struct lives during the call.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut raw) };
+    let micros = |t: libc::timeval| t.tv_sec * 1_000_000 + t.tv_usec;
+    Usage {
+        at: (crate::clock::monotonic_nanos() / 1000) as i64,
+        user: micros(raw.ru_utime),
+        system: micros(raw.ru_stime),
+        resident_kb: raw.ru_maxrss,
+        blocks_in: raw.ru_inblock,
+        blocks_out: raw.ru_oublock,
+        faults: raw.ru_majflt,
+        reclaims: raw.ru_minflt,
+        waits: raw.ru_nvcsw,
+        turns: raw.ru_nivcsw,
+    }
+}
+
 /// Facts about a file; times are in microseconds since 1970.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FileFacts {

@@ -91,8 +91,11 @@ fn parameters(version: u32, mut r: Reader<'_>) -> Result<Parameters> {
     let bad = || fatal("invalid startup packet layout: expected terminator as last byte".into());
     let mut list = Vec::new();
     loop {
-        // A name without its end is taken as the end of the list.
-        let Ok(name) = r.cstr() else { return Ok(Parameters { version, list }) };
+        // One byte that is left is taken as the end of the list, whatever it is.
+        if r.0.len() == 1 {
+            return Ok(Parameters { version, list });
+        }
+        let name = r.cstr().map_err(|_| bad())?;
         if name.is_empty() {
             break;
         }

@@ -157,6 +157,10 @@ pub trait BackendSession: Send {
         None
     }
     /// True if messages of other sessions wait to be told.
+    /// Tells the client of settings that are others than it knows, before it is told that the
+    /// session is ready.
+    fn report_settings(&mut self, _sink: &mut dyn Sink) {}
+
     fn has_messages(&self) -> bool {
         false
     }

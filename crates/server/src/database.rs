@@ -19,10 +19,10 @@ pub fn open(
     defaults: Defaults,
     log: &Arc<Log>,
 ) -> Result<Arc<dyn Backend>> {
-    let database = Database::open(disk.clone(), data, defaults)?;
-    database.watch_memory()?;
     let log = Arc::clone(log);
-    database.set_logger(Arc::new(move |line| log.write(line)));
+    let logger: engine::log::Logger = Arc::new(move |line| log.write(line));
+    let database = Database::open_telling(disk.clone(), data, defaults, Some(logger))?;
+    database.watch_memory()?;
     Ok(Arc::new(Engine { database }))
 }
 
@@ -259,6 +259,10 @@ impl BackendSession for EngineSession {
 
     fn blamed(&mut self) -> Option<String> {
         self.0.take_blamed()
+    }
+
+    fn report_settings(&mut self, sink: &mut dyn Sink) {
+        self.0.report_settings(sink);
     }
 
     fn has_messages(&self) -> bool {

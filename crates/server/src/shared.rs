@@ -6,10 +6,11 @@ use crate::hba::Hba;
 use crate::hba::ident::Ident;
 use crate::log::Log;
 use crate::tls::Tls;
+use base::wait::WaitEvent;
 use os::poll::KeepAlive;
 use os::sync::RwLock;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 /// How far the server has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,6 +63,9 @@ pub struct Shared {
     ident: RwLock<Arc<Ident>>,
     authentication_timeout_ms: AtomicU64,
     keep_alive: RwLock<KeepAlive>,
+    /// `pre_auth_delay` and `post_auth_delay`, in seconds.
+    auth_delays: [AtomicU64; 2],
+    trace_negotiation: AtomicBool,
     /// Makes up secrets of users that have none.
     mock: [u8; 32],
 }
@@ -82,6 +86,8 @@ impl Shared {
             ident: RwLock::default(),
             authentication_timeout_ms: AtomicU64::new(60_000),
             keep_alive: RwLock::default(),
+            auth_delays: Default::default(),
+            trace_negotiation: AtomicBool::new(false),
             mock,
         })
     }
@@ -141,12 +147,32 @@ impl Shared {
         let whole = |name: &str| number(name).clamp(0, i64::from(i32::MAX)) as i32;
         let timeout = number("authentication_timeout").max(1) as u64 * 1000;
         self.authentication_timeout_ms.store(timeout, Ordering::Relaxed);
+        for (delay, name) in self.auth_delays.iter().zip(["pre_auth_delay", "post_auth_delay"]) {
+            delay.store(number(name).max(0) as u64, Ordering::Relaxed);
+        }
+        let traced = settings.get("trace_connection_negotiation").is_some_and(|v| v.as_bool());
+        self.trace_negotiation.store(traced, Ordering::Relaxed);
         *self.keep_alive.write() = KeepAlive {
             idle: whole("tcp_keepalives_idle"),
             interval: whole("tcp_keepalives_interval"),
             count: whole("tcp_keepalives_count"),
             user_timeout: whole("tcp_user_timeout"),
         };
+    }
+
+    /// Waits for `pre_auth_delay`, or after it for `post_auth_delay`: time for a debugger.
+    pub fn delay_authentication(&self, after: bool) {
+        let seconds = self.auth_delays[usize::from(after)].load(Ordering::Relaxed);
+        if seconds > 0 {
+            // Nobody sees it: there is no session yet.
+            let _waiting = os::wait::begin(WaitEvent::ClientRead);
+            os::thread::sleep(std::time::Duration::from_secs(seconds));
+        }
+    }
+
+    /// `trace_connection_negotiation`
+    pub fn traces_negotiation(&self) -> bool {
+        self.trace_negotiation.load(Ordering::Relaxed)
     }
 
     /// `authentication_timeout`

@@ -2,8 +2,9 @@
 //!
 //! Entry points: [`Cluster`] (a data directory and a server on a free port), [`Client`] (one
 //! connection), [`slt`] (SQL with expected results), [`isolation`] (several sessions, step by
-//! step), [`differ`] (random statements on two servers), [`functions`] (every built-in function
-//! on two servers). Both kinds of text can be recorded from a running PostgreSQL.
+//! step), [`wire`] (messages with expected answers), [`differ`] (random statements on two servers),
+//! [`functions`] (every built-in function on two servers). All kinds of text can be recorded from a
+//! running PostgreSQL.
 //! Invariant: a test that leaves an unexpected error in the server's log fails.
 //! It must never know the server's insides: everything goes through programs and the protocol.
 
@@ -13,6 +14,7 @@ pub mod differ;
 pub mod functions;
 pub mod isolation;
 pub mod slt;
+pub mod wire;
 
 pub use client::{Client, QueryResult};
 pub use cluster::Cluster;

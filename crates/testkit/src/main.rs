@@ -1,5 +1,7 @@
-//! `testkit record PORT FILE...`: writes into .slt and .spec files what a running server answers.
-//! Meant for a real PostgreSQL, so that expected results are its own.
+//! `testkit record PORT FILE...`: writes into .slt, .spec and .wire files what a running server
+//! answers. Meant for a real PostgreSQL, so that expected results are its own.
+//!
+//! `testkit wire PORT FILE...`: holds the conversations of .wire files with a running server.
 //!
 //! `testkit differ FROM..TO PORT REFERENCE_PORT`: random statements on two servers, see
 //! `docs/differ.md`. `testkit differ SEED` prints those of a seed.
@@ -9,7 +11,7 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use testkit::{Client, differ, functions, isolation, slt};
+use testkit::{Client, differ, functions, isolation, slt, wire};
 
 fn record(port: u16, file: &str) -> base::Result<()> {
     let text = std::fs::read_to_string(file).map_err(|e| base::Error::internal(e.to_string()))?;
@@ -17,7 +19,9 @@ fn record(port: u16, file: &str) -> base::Result<()> {
     let mut control = Client::connect(port, "postgres", "postgres")?;
     control.query("DROP DATABASE IF EXISTS slt")?;
     control.execute("CREATE DATABASE slt TEMPLATE template0")?;
-    let new = if Path::new(file).extension().is_some_and(|x| x == "spec") {
+    let new = if Path::new(file).extension().is_some_and(|x| x == "wire") {
+        wire::record(port, "slt", &text)?
+    } else if Path::new(file).extension().is_some_and(|x| x == "spec") {
         let spec = isolation::parse(&text);
         isolation::with_output(&text, &isolation::run(&connect, &spec)?)
     } else {
@@ -69,8 +73,34 @@ fn compare_functions(args: &[String]) -> Option<ExitCode> {
     }
 }
 
+/// Holds the conversations of files with a server; fails if it answers otherwise.
+fn compare_wire(args: &[String]) -> Option<ExitCode> {
+    let port = args.first()?.parse().ok()?;
+    let mut wrong = 0;
+    for file in &args[1..] {
+        let text = std::fs::read_to_string(file).ok()?;
+        let fresh = || -> base::Result<()> {
+            let mut control = Client::connect(port, "postgres", "postgres")?;
+            control.query("DROP DATABASE IF EXISTS slt")?;
+            control.execute("CREATE DATABASE slt TEMPLATE template0").map(|_| ())
+        };
+        match fresh().and_then(|()| wire::run(port, "slt", file, &text)) {
+            Ok(differences) => {
+                wrong += differences.len();
+                differences.iter().for_each(|d| println!("{d}\n"));
+            }
+            Err(e) => {
+                wrong += 1;
+                println!("{file}: {e}");
+            }
+        }
+    }
+    Some(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
 fn usage() -> ExitCode {
     eprintln!("usage: testkit record PORT FILE...");
+    eprintln!("       testkit wire PORT FILE...");
     eprintln!("       testkit differ FROM..TO PORT REFERENCE_PORT");
     eprintln!("       testkit differ SEED");
     eprintln!("       testkit functions PORT REFERENCE_PORT [N [ONLY]]");
@@ -81,6 +111,9 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.first().is_some_and(|a| a == "differ") {
         return differ(&args[1..]).unwrap_or_else(usage);
+    }
+    if args.first().is_some_and(|a| a == "wire") {
+        return compare_wire(&args[1..]).unwrap_or_else(usage);
     }
     if args.first().is_some_and(|a| a == "functions") {
         return compare_functions(&args[1..]).unwrap_or_else(usage);

@@ -191,6 +191,12 @@ impl Wal {
         Ok(Some(Lsn(target)))
     }
 
+    /// `wal_writer_flush_after`: more is unflushed than is to wait for its time.
+    fn is_much(&self, end: Lsn) -> bool {
+        let much = self.segments.flush_after.load(Ordering::Relaxed);
+        end.0.saturating_sub(self.flushed().0) >= much
+    }
+
     /// `commit_delay`: gives transactions that are about to commit the time to join a flush.
     fn wait_for_siblings(&self) {
         let micros = self.delay_micros.load(Ordering::Relaxed);
@@ -325,7 +331,7 @@ impl Wal {
             let until = seen.saturating_add(delay.as_nanos() as u64);
             if seen == 0 {
                 self.unflushed_since.store(now.max(1), Ordering::Relaxed);
-            } else if now >= until {
+            } else if now >= until || self.is_much(end) {
                 self.unflushed_since.store(0, Ordering::Relaxed);
                 self.requested.fetch_max(end.0, Ordering::SeqCst);
                 return Next::Again;

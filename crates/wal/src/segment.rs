@@ -45,6 +45,8 @@ pub(crate) struct Segments {
     never_recycle: AtomicBool,
     /// `wal_keep_size`, in bytes.
     pub keep: AtomicU64,
+    /// `wal_writer_flush_after`, in bytes.
+    pub flush_after: AtomicU64,
 }
 
 /// Settings about the files of the log that may change while it is written.
@@ -56,6 +58,8 @@ pub struct FileOptions {
     pub recycle: bool,
     /// `wal_keep_size`: so many bytes before the end are kept.
     pub keep: u64,
+    /// `wal_writer_flush_after`: so many bytes that nobody waits for are flushed at once.
+    pub flush_after: u64,
     /// `commit_delay`: how long a flush waits for others to join.
     pub delay: std::time::Duration,
 }
@@ -74,6 +78,7 @@ impl Segments {
             reserve_only: AtomicBool::new(false),
             never_recycle: AtomicBool::new(false),
             keep: AtomicU64::new(0),
+            flush_after: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -81,6 +86,7 @@ impl Segments {
         self.reserve_only.store(!options.zero, Ordering::Relaxed);
         self.never_recycle.store(!options.recycle, Ordering::Relaxed);
         self.keep.store(options.keep, Ordering::Relaxed);
+        self.flush_after.store(options.flush_after, Ordering::Relaxed);
     }
 
     pub fn timeline(&self) -> u32 {

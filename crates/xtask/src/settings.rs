@@ -12,8 +12,25 @@ const CHECKS: [&str; 2] =
 
 /// Settings whose check is all the effect they can have: one value is possible, or several that
 /// mean the same.
-const CHECKED_ONLY: [&str; 9] = [
+const CHECKED_ONLY: [&str; 22] = [
+    // Pages go past the kernel's cache, which keeps nothing that it could be told to write.
+    "backend_flush_after",
+    "bgwriter_flush_after",
+    "checkpoint_flush_after",
+    "debug_io_direct",
+    // Of services that no build for this system has.
     "bonjour",
+    "bonjour_name",
+    "event_source",
+    // One process shares its memory with itself.
+    "dynamic_shared_memory_type",
+    "min_dynamic_shared_memory",
+    "shared_memory_type",
+    // What these are caches of is in memory as a whole.
+    "multixact_member_buffers",
+    "multixact_offset_buffers",
+    "notify_buffers",
+    "serializable_buffers",
     "debug_discard_caches",
     "default_table_access_method",
     "default_with_oids",

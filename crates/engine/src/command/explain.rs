@@ -3,6 +3,7 @@
 use crate::analysis;
 use crate::ddl::table::def_text;
 use crate::session::RunParts;
+use crate::session::trace::query_id;
 use crate::sink::Sink;
 use crate::sysfn::ViewNames;
 use crate::{Session, StatementEnv};
@@ -105,9 +106,13 @@ impl Session {
         sink: &mut dyn Sink,
     ) -> Result<&'static str> {
         let (mut options, generic) = options_of(stmt)?;
+        let trace = self.core.resolved().trace;
+        let tells_ids = options.verbose && trace.query_ids && !trace.hides_query_ids;
         if let Some(changed) = &mut options.settings {
             *changed = self.changed_settings();
         }
+        // Each query has its own.
+        options.query_id = tells_ids.then_some(0);
         let declared;
         let inner = match &stmt.query {
             Stmt::CreateTableAs(c) => &c.query,
@@ -190,6 +195,8 @@ impl Session {
         let env = self.env()?;
         let begin = os::clock::monotonic_nanos();
         let values = (!generic && !params.is_empty()).then_some(params);
+        let query_id = options.query_id.is_some().then(|| query_id(&query));
+        let options = &ExplainOptions { query_id, ..options.clone() };
         let plan = self.plan(&env, query, values, 0.0)?;
         let spent = os::clock::monotonic_nanos() - begin;
         let mut measured = Measured {

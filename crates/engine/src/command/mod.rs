@@ -14,4 +14,5 @@ pub mod set;
 pub mod tablespace;
 mod truncate;
 pub mod vacuum;
+mod vacuum_cost;
 mod vacuum_options;

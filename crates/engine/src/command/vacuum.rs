@@ -226,9 +226,13 @@ impl Session {
         }
         let storage = self.core.database.storage().clone();
         let open = rel.open(&storage, &view)?.clone();
-        let memory = (self.core.settings.lock().i64("maintenance_work_mem") as usize) << 10;
+        let memory = self.vacuum_memory();
         let interrupts = self.interrupts().clone();
-        let mut pause = |_: base::BlockNo, _: base::BlockNo| interrupts.check();
+        let mut cost = super::vacuum_cost::Cost::new(self, &rel);
+        let mut pause = |_: base::BlockNo, _: base::BlockNo| {
+            cost.pause();
+            interrupts.check()
+        };
         let options = VacuumOptions {
             all_pages: how.all_pages || how.freeze,
             index_cleanup: how.index_cleanup,
@@ -255,6 +259,16 @@ impl Session {
             self.vacuum_pages(rel.toast, how)?;
         }
         Ok(())
+    }
+
+    /// Bytes for what is remembered of dead rows.
+    fn vacuum_memory(&self) -> usize {
+        let settings = self.core.settings.lock();
+        let kilobytes = match settings.i64("autovacuum_work_mem") {
+            n if n > 0 && self.is_background() => n,
+            _ => settings.i64("maintenance_work_mem"),
+        };
+        (kilobytes as usize) << 10
     }
 
     /// Changes columns of a relation's `pg_class` row, if they differ.

@@ -298,9 +298,30 @@ fn checkpointer(database: &Weak<Database>) {
     }
 }
 
+/// How many pages sessions have needed room for of late.
+#[derive(Default)]
+struct WriterPace {
+    seen: u64,
+    mean: f64,
+}
+
+impl WriterPace {
+    /// Pages to have clean for the next round.
+    fn pages(&mut self, multiplier: f64) -> usize {
+        /// Where nobody needs room the pool is still walked through.
+        const LEAST: usize = 4;
+        let needed = buffer::counts::needed();
+        let fresh = needed.wrapping_sub(std::mem::replace(&mut self.seen, needed)) as f64;
+        // Up at once, down slowly.
+        self.mean = if fresh > self.mean { fresh } else { self.mean + (fresh - self.mean) / 16.0 };
+        ((self.mean * multiplier) as usize).max(LEAST)
+    }
+}
+
 /// Writes pages out before sessions have to.
 fn background_writer(database: &Weak<Database>) {
     buffer::counts::set_backend(buffer::Backend::BackgroundWriter);
+    let mut pace = WriterPace::default();
     loop {
         let Some(database) = database.upgrade() else { return };
         let defaults = database.defaults();
@@ -312,7 +333,9 @@ fn background_writer(database: &Weak<Database>) {
                 return;
             }
         }
-        let _ = database.storage.pool.background_write(most.max(0) as usize);
+        let multiplier = defaults.get("bgwriter_lru_multiplier").map_or(2.0, |v| v.as_f64());
+        let most = pace.pages(multiplier).min(most.max(0) as usize);
+        let _ = database.storage.pool.background_write(most);
         drop(database);
         os::thread::sleep(Duration::from_millis(delay.max(10) as u64));
     }

@@ -89,7 +89,9 @@ fn pool_config(dir: &Path, defaults: &Defaults) -> PoolConfig {
     PoolConfig {
         buffers: number("shared_buffers").max(64) as usize,
         data_dir: dir.to_path_buf(),
-        io_combine_limit: number("io_combine_limit").clamp(1, 128) as usize,
+        io_combine_limit: number("io_combine_limit")
+            .min(number("io_max_combine_limit"))
+            .clamp(1, 128) as usize,
         io_concurrency: number("effective_io_concurrency").max(1) as usize,
         ..PoolConfig::default()
     }
@@ -107,6 +109,10 @@ fn wal_config(defaults: &Defaults, timeline: u32, segment_size: u64) -> WalConfi
         buffers,
         timeline,
         fsync: on("fsync"),
+        sync_method: match defaults.show("wal_sync_method").as_str() {
+            "open_sync" | "open_datasync" => wal::SyncMethod::OpenDatasync,
+            _ => wal::SyncMethod::Fdatasync,
+        },
         full_page_writes: on("full_page_writes"),
         writer_delay: Duration::from_millis(number("wal_writer_delay").max(1) as u64),
         ..WalConfig::default()
@@ -116,6 +122,16 @@ fn wal_config(defaults: &Defaults, timeline: u32, segment_size: u64) -> WalConfi
 impl Database {
     /// Opens the data directory `dir`, recovering it if the server before did not stop cleanly.
     pub fn open(disk: Disk, dir: &Path, defaults: Defaults) -> Result<Arc<Database>> {
+        Database::open_telling(disk, dir, defaults, None)
+    }
+
+    /// The same; `logger` is told what is found.
+    pub fn open_telling(
+        disk: Disk,
+        dir: &Path,
+        defaults: Defaults,
+        logger: Option<Logger>,
+    ) -> Result<Arc<Database>> {
         let control = ControlFile::open(&disk, &dir.join("global/pg_control"))?;
         let about = control.get();
         let clean = about.state == DbState::ShutDown;
@@ -172,7 +188,7 @@ impl Database {
             auth_files: RwLock::new(None),
             rotator: RwLock::new(None),
             switchboard: Default::default(),
-            logger: RwLock::new(None),
+            logger: RwLock::new(logger),
             start_micros: os::clock::now_micros(),
         });
         database.recover(clean)?;
@@ -188,18 +204,30 @@ impl Database {
     /// Replays the log since the last checkpoint.
     fn recover(self: &Arc<Database>, clean: bool) -> Result<()> {
         let about = self.control.get();
+        self.tell_state(&about);
         if !clean {
             self.control.update(|c| c.state = DbState::InCrashRecovery)?;
         }
         let redo = redo::Recovery::new(self);
         let table = redo.table();
         let storage = &self.storage;
+        let meter = crate::session::trace::Meter::begin(!clean);
+        let mut begun = false;
+        let mut progress = self.progress();
         let end = storage.wal.recover(&about, &table, &mut |record| {
+            if !clean && !begun {
+                self.tell_startup(format!("redo starts at {}", record.lsn_start));
+            }
+            begun = true;
+            if !clean {
+                progress("redo in progress", record.lsn_start);
+            }
             if record.xid.is_valid() {
                 storage.txn.observe_xid(record.xid)?;
             }
             Ok(())
         })?;
+        self.tell_redo(&end, meter);
         storage.wal.start_writing(end.end)?;
         storage.txn.end_recovery(end.end)?;
         self.adopt_prepared()?;
@@ -209,6 +237,62 @@ impl Database {
             self.checkpoint(CheckpointKind::EndOfRecovery)?;
         }
         self.control.update(|c| c.state = DbState::InProduction)
+    }
+
+    /// Tells now and then how far a start has come: `log_startup_progress_interval`.
+    fn progress(&self) -> impl FnMut(&str, Lsn) {
+        let interval =
+            self.defaults().get("log_startup_progress_interval").map_or(0, |v| v.as_i64());
+        let (began, nanos) = (os::clock::monotonic_nanos(), interval.max(0) as u64 * 1_000_000);
+        let mut next = began + nanos;
+        move |what, at| {
+            let now = os::clock::monotonic_nanos();
+            if nanos > 0 && now >= next {
+                next = now + nanos;
+                let hundredths = (now - began) / 10_000_000;
+                self.tell_startup(format!(
+                    "{what}, elapsed time: {}.{:02} s, current LSN: {at}",
+                    hundredths / 100,
+                    hundredths % 100
+                ));
+            }
+        }
+    }
+
+    fn tell_startup(&self, text: String) {
+        self.log_as("startup", &crate::log::message(text));
+    }
+
+    /// How the server before ended.
+    fn tell_state(&self, about: &wal::Control) {
+        let zone = types::datetime::TimeZone::by_name(&self.defaults().show("log_timezone"));
+        let zone = zone.unwrap_or_else(types::datetime::TimeZone::utc);
+        let time = crate::log_time::seconds_time(about.time, &zone);
+        self.tell_startup(match about.state {
+            DbState::ShutDown => format!("database system was shut down at {time}"),
+            DbState::ShuttingDown => {
+                format!("database system shutdown was interrupted; last known up at {time}")
+            }
+            DbState::InCrashRecovery => {
+                format!("database system was interrupted while in recovery at {time}")
+            }
+            _ => format!("database system was interrupted; last known up at {time}"),
+        });
+        if about.state != DbState::ShutDown {
+            let text = "database system was not properly shut down; automatic recovery in progress";
+            self.tell_startup(text.to_string());
+        }
+    }
+
+    /// What was replayed.
+    fn tell_redo(&self, end: &wal::RecoveryEnd, meter: Option<crate::session::trace::Meter>) {
+        let Some(meter) = meter else { return };
+        if end.records == 0 {
+            return self.tell_startup("redo is not required".into());
+        }
+        self.tell_startup(end.reason.clone());
+        let usage = meter.cpu();
+        self.tell_startup(format!("redo done at {} system usage: {usage}", end.last));
     }
 
     /// The disk.
@@ -273,6 +357,7 @@ impl Database {
             recycle: on("wal_recycle"),
             keep: number("wal_keep_size") << 20,
             delay: Duration::from_micros(number("commit_delay")),
+            flush_after: number("wal_writer_flush_after") * base::PAGE_SIZE as u64,
         });
         let (txn, siblings) = (self.storage.txn.clone(), number("commit_siblings") as usize);
         // The one that commits is among the writers.

@@ -257,6 +257,7 @@ impl Session {
         binary: bool,
     ) -> Error {
         let text = param.filter(|_| !binary).and_then(|bytes| std::str::from_utf8(bytes).ok());
+        let text = text.filter(|t| !t.contains('\0'));
         if e.message() == "incorrect binary data format" {
             let place = format!("incorrect binary data format in bind parameter {}", i + 1);
             e.fields_mut().message = place;

@@ -45,7 +45,7 @@ struct Request<'a> {
     function: Oid,
     formats: Vec<i16>,
     arguments: Vec<Option<&'a [u8]>>,
-    binary: bool,
+    format: i16,
 }
 
 fn decode(body: &[u8]) -> Option<Request<'_>> {
@@ -59,7 +59,7 @@ fn decode(body: &[u8]) -> Option<Request<'_>> {
     let function = Oid(int(take(4)?));
     let mut formats = Vec::new();
     for _ in 0..int(take(2)?) {
-        formats.push(i16::from(int(take(2)?) != 0));
+        formats.push(int(take(2)?) as i16);
     }
     let mut arguments = Vec::new();
     for _ in 0..int(take(2)?) {
@@ -69,8 +69,15 @@ fn decode(body: &[u8]) -> Option<Request<'_>> {
             Err(_) => None,
         });
     }
-    let binary = int(take(2)?) != 0;
-    rest.is_empty().then_some(Request { function, formats, arguments, binary })
+    let format = int(take(2)?) as i16;
+    rest.is_empty().then_some(Request { function, formats, arguments, format })
+}
+
+fn is_binary(code: i16) -> Result<bool> {
+    match code {
+        0 | 1 => Ok(code == 1),
+        _ => Err(err!(INVALID_PARAMETER_VALUE, "unsupported format code: {code}")),
+    }
 }
 
 impl Session {
@@ -105,8 +112,13 @@ impl Session {
         let (text, types) = self.call_text(&request)?;
         self.skipping = false;
         self.parse(OWN, &text, &types)?;
-        let result_format = [i16::from(request.binary)];
-        self.bind(OWN, OWN, &request.formats, &request.arguments, &result_format)?;
+        let binary = is_binary(request.format)?;
+        let (formats, results) = (&request.formats, [request.format]);
+        self.bind(OWN, OWN, formats, &request.arguments, &results).map_err(|mut e| {
+            // There is no portal that the client knows of.
+            e.fields_mut().context = None;
+            e
+        })?;
         let mut capture = Capture { value: None, type_oid: Oid::INVALID, outer: sink };
         self.describe_statement(OWN, &mut capture)?;
         self.execute(OWN, 0, &mut capture)?;
@@ -117,7 +129,7 @@ impl Session {
         use functions::FnEnv;
         let env = self.env()?;
         let mut out = Vec::new();
-        match request.binary {
+        match binary {
             true => types::io::send(type_oid, &value, &env.io(), &mut out)?,
             false => {
                 types::io::output(type_oid, &value, &env.io(), &mut out)?;
@@ -188,7 +200,7 @@ mod tests {
     fn messages() {
         let body = [0, 0, 0, 9, 0, 1, 0, 1, 0, 2, 0, 0, 0, 1, b'x', 0xFF, 0xFF, 0xFF, 0xFF, 0, 1];
         let r = decode(&body).unwrap();
-        assert_eq!((r.function.0, r.formats, r.binary), (9, vec![1], true));
+        assert_eq!((r.function.0, r.formats, r.format), (9, vec![1], 1));
         assert_eq!(r.arguments, [Some(&b"x"[..]), None]);
         assert!((0..body.len()).all(|n| decode(&body[..n]).is_none()));
     }

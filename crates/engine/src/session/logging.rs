@@ -172,6 +172,7 @@ impl Session {
             application: &application,
             vxid,
             xid: txn.and_then(|t| t.top_xid_if_any()).map_or(0, |x| x.0),
+            query_id: self.place.query_id(),
             verbosity: Some(settings.verbosity),
         };
         self.core.database.write_log(&line);

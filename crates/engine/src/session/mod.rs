@@ -31,6 +31,7 @@ mod snapshots;
 mod statement_cache;
 pub(crate) mod text_search;
 mod times;
+pub(crate) mod trace;
 mod two_phase;
 mod utility;
 mod worker;
@@ -217,6 +218,11 @@ impl Session {
             .collect()
     }
 
+    /// True for a process of the server.
+    pub(crate) fn is_background(&self) -> bool {
+        self.place.is_background()
+    }
+
     /// The number clients know the session by.
     pub fn pid(&self) -> i32 {
         self.place.pid()
@@ -282,7 +288,7 @@ impl Session {
             && !self.core.listening.lock().mailbox.is_empty()
     }
 
-    /// Tells the sink of notices and changed settings.
+    /// Tells the sink of notices.
     pub(crate) fn tell(&mut self, sink: &mut dyn Sink) {
         let notices = self.core.take_notices();
         if !notices.is_empty() {
@@ -295,6 +301,10 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// Tells the sink of settings that are others than it was told last.
+    pub fn report_settings(&mut self, sink: &mut dyn Sink) {
         let reports = self.core.settings.lock().take_reports();
         for (name, value) in reports {
             if name == "application_name" {
@@ -322,6 +332,7 @@ impl Session {
             info.thread = os::wait::thread_place();
             if let Some(query) = query {
                 info.query_start = now;
+                info.query_id = 0;
                 info.query.clear();
                 info.query.push_str(crate::ddl::name::clip(query, crate::activity::query_size()));
             }

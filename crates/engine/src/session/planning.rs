@@ -2,6 +2,7 @@
 
 use super::core::SessionCore;
 use super::env::StatementEnv;
+use super::trace::Meter;
 use crate::settings::Resolved;
 use base::memory::Account;
 use base::{Oid, Result};
@@ -147,7 +148,12 @@ impl SessionCore {
             parallel_ok: fraction == 0.0 && !super::worker::is_worker(),
             bodies: Some(&Bodies { env }),
         };
+        let meter = Meter::begin(settings.trace.planner);
         let plan = planner::plan_query(query, &planner_env)?;
+        self.measured(meter, "PLANNER STATISTICS");
+        if settings.trace.any {
+            self.show_plan(&plan);
+        }
         self.lock_members(&plan)?;
         Ok(plan)
     }

@@ -45,6 +45,8 @@ pub struct Analysed {
     pub generation: u64,
     /// Version of the settings, and whose rights count.
     pub context: (u64, Oid),
+    /// The number of queries like it; 0: it was not computed.
+    pub query_id: i64,
 }
 
 impl Analysed {

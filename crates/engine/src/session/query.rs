@@ -6,6 +6,7 @@ use super::planning::RunParts;
 use super::prepared::{Analysed, CachedPlan, Portal, PortalState, Prepared};
 use super::simple::is_query;
 use super::statement_cache::{Conditions, SharedStatement};
+use super::trace::Meter;
 use super::{Session, utility};
 use crate::analysis;
 use crate::rows::RowWriter;
@@ -69,10 +70,31 @@ impl Session {
             if self.core.source.generation() == generation {
                 let columns = self.result_columns(&env, &queries)?;
                 let context = self.plan_context();
+                let query_id = self.numbered(&queries);
                 let analysed = Analysed::new(queries);
-                return Ok(Analysed { params, columns, generation, context, ..analysed });
+                return Ok(Analysed { params, columns, generation, context, query_id, ..analysed });
             }
         }
+    }
+
+    /// The number of queries like the first of these, if numbers are wanted.
+    fn numbered(&self, queries: &[Query]) -> i64 {
+        match (self.core.resolved().trace.query_ids, queries.first()) {
+            (true, Some(query)) => self.note_query_id(super::trace::query_id(query)),
+            _ => 0,
+        }
+    }
+
+    /// Shows others the number of the statement that is being run, unless it is within one.
+    pub(super) fn note_query_id(&self, id: i64) -> i64 {
+        if id != 0 {
+            self.place.update(|info| {
+                if info.query_id == 0 {
+                    info.query_id = id;
+                }
+            });
+        }
+        id
     }
 
     /// Takes the locks of all tables that a query names.
@@ -538,6 +560,9 @@ impl Session {
                 return self.run_portal(portal, max, sink);
             }
             let analysed = self.refresh(&portal.prepared)?;
+            if analysed.query_id != 0 {
+                self.note_query_id(analysed.query_id);
+            }
             let planned = portal.planned.take().filter(|(of, _)| Arc::ptr_eq(of, &analysed));
             if planned.is_none()
                 && let Some(plan) = self.known_point(&portal.prepared, &analysed, max)
@@ -701,6 +726,22 @@ impl Session {
 
     /// Pulls rows and hands them on: how many, and whether there may be more.
     pub(crate) fn pull(
+        &self,
+        env: &StatementEnv<'_>,
+        run: &mut Execution,
+        max: u64,
+        writer: &RowWriter,
+        sink: &mut dyn Sink,
+    ) -> Result<(u64, bool)> {
+        let meter = Meter::begin(self.core.resolved().trace.executor);
+        let pulled = self.pull_rows(env, run, max, writer, sink);
+        if meter.is_some() && pulled.is_ok() {
+            self.core.measured(meter, "EXECUTOR STATISTICS");
+        }
+        pulled
+    }
+
+    fn pull_rows(
         &self,
         env: &StatementEnv<'_>,
         run: &mut Execution,

@@ -3,6 +3,7 @@
 use super::literals::{Normalized, normalize};
 use super::logging::Told;
 use super::prepared::{Normal, Portal, Prepared};
+use super::trace::Meter;
 use super::{Session, TransactionStatus};
 use crate::sink::Sink;
 use base::{Error, Result};
@@ -19,14 +20,20 @@ impl Session {
         self.skipping = false;
         let again = self.come_back();
         if !again {
+            // The unnamed statement lives until the next one, of either protocol.
+            self.core.prepared.lock().remove("");
             self.statement_micros = os::clock::now_micros();
             self.start_statement_clock();
             self.show_state(Some(text), self.statement_micros);
         }
+        let meter = Meter::begin(self.core.resolved().trace.statement);
         let result = match self.logs {
             false => self.run_string(text, sink),
             true => self.run_logged(text, sink),
         };
+        if meter.is_some() && result.is_ok() {
+            self.core.measured(meter, "QUERY STATISTICS");
+        }
         if self.settle_wait(again, &result) {
             return result;
         }
@@ -50,6 +57,7 @@ impl Session {
         self.interrupts().set_client_check_ms(settings.client_check_ms);
         self.logs = settings.log.statements;
         self.shows_activity = settings.track_activities;
+        base::quoting::set_all(settings.quote_all);
     }
 
     /// Runs a statement that was seen before with other numbers, or the same; false if that is
@@ -59,6 +67,10 @@ impl Session {
             return Ok(false);
         }
         self.follow_pipeline();
+        // Each statement of its own is looked at, if somebody looks.
+        if self.core.resolved().trace.any {
+            return Ok(false);
+        }
         let Some(n) = normalize(original) else { return Ok(false) };
         let prepared = match self.normalized.get(&n.text) {
             Some(Normal::Prepared(p)) if self.is_fresh(&p.analysed.lock()) => p.clone(),
@@ -141,7 +153,9 @@ impl Session {
         if self.run_normalized(text, sink)? {
             return Ok(());
         }
+        let meter = Meter::begin(self.core.resolved().trace.parser);
         let statements = self.core.parse(text)?;
+        self.core.measured(meter, "PARSER STATISTICS");
         if statements.is_empty() {
             return sink.empty_query();
         }
@@ -181,7 +195,12 @@ impl Session {
                 self.note_query()?;
                 self.run_query_string(stmt, text, sink)?
             }
-            false => self.utility(stmt, text, &[], sink)?,
+            false => {
+                if self.core.resolved().trace.query_ids {
+                    self.note_query_id(super::trace::text_id(text));
+                }
+                self.utility(stmt, text, &[], sink)?
+            }
         };
         self.end_statement()?;
         self.tell(sink);

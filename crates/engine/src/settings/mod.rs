@@ -301,6 +301,8 @@ pub struct SessionSettings {
     version: u64,
     /// Settings with the report flag that changed since they were last told.
     to_report: Vec<usize>,
+    /// What the client knows of them: their places, and hashes of the values it was told.
+    told: Vec<(u16, u64)>,
     resolved: Option<Arc<Resolved>>,
     /// Where operators write to that outgrow their memory.
     temp: Option<executor::TempSpace>,
@@ -317,6 +319,7 @@ impl SessionSettings {
             levels: Vec::new(),
             version: 1,
             to_report: Vec::new(),
+            told: Vec::new(),
             resolved: None,
             temp: None,
         }
@@ -591,19 +594,33 @@ impl SessionSettings {
         if self.to_report.is_empty() {
             return Vec::new();
         }
-        let all = settings::all();
-        std::mem::take(&mut self.to_report)
-            .into_iter()
-            .map(|i| {
-                let value = self.value(&Key::Known(i)).unwrap_or(&self.defaults.values[i]);
-                (all[i].name, all[i].show(value))
-            })
-            .collect()
+        let changed = std::mem::take(&mut self.to_report);
+        changed.into_iter().filter_map(|i| self.tell(i)).collect()
+    }
+
+    /// A setting's name and value, unless that is what the client was told last.
+    fn tell(&mut self, i: usize) -> Option<(&'static str, String)> {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let def = &settings::all()[i];
+        let value = self.value(&Key::Known(i)).unwrap_or(&self.defaults.values[i]);
+        let shown = def.show(value);
+        let mut hasher = DefaultHasher::new();
+        shown.hash(&mut hasher);
+        let told = (i as u16, hasher.finish());
+        match self.told.iter_mut().find(|t| t.0 == told.0) {
+            Some(known) if *known == told => return None,
+            Some(known) => *known = told,
+            None => self.told.push(told),
+        }
+        Some((def.name, shown))
     }
 
     /// Forgets what was to be told, after the start of the session told everything.
     pub fn forget_reports(&mut self) {
         self.to_report.clear();
+        for def in settings::all().iter().filter(|d| d.report) {
+            self.tell(def.index);
+        }
     }
 
     /// Names and values of the settings that users made.

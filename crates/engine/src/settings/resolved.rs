@@ -61,6 +61,8 @@ pub struct Resolved {
     pub row_security: bool,
     /// `restrict_nonsystem_relation_kind` has views.
     pub restrict_views: bool,
+    /// `quote_all_identifiers`
+    pub quote_all: bool,
     /// `exit_on_error`: an error ends the session.
     pub exit_on_error: bool,
     /// `track_activities`: others may see what the session does.
@@ -87,6 +89,8 @@ pub struct Resolved {
     pub client_check_ms: u32,
     /// What is logged.
     pub log: crate::session::LogSettings,
+    /// What developers want to see.
+    pub trace: crate::session::trace::Trace,
 }
 
 /// Some session has had a limit on how long it may be idle, or on its transactions.
@@ -106,6 +110,7 @@ impl Resolved {
         }
         let mut new = Resolved {
             log: crate::session::LogSettings::new(s),
+            trace: crate::session::trace::Trace::new(s),
             version: s.version(),
             plan_version: 0,
             text_version: 0,
@@ -133,6 +138,7 @@ impl Resolved {
             row_security: s.bool("row_security"),
             restrict_views: super::split_list(s.str("restrict_nonsystem_relation_kind"))
                 .is_some_and(|kinds| kinds.iter().any(|k| k == "view")),
+            quote_all: s.bool("quote_all_identifiers"),
             exit_on_error: s.bool("exit_on_error"),
             track_activities: s.bool("track_activities"),
             plan_cache_mode: match s.str("plan_cache_mode") {

@@ -247,6 +247,7 @@ fn activity_value(i: &SessionInfo, column: &str) -> Datum {
         "application_name" => text(&i.application_name),
         "state" => text(i.state.as_str()),
         "query" => text(&i.query),
+        "query_id" if i.query_id != 0 => Datum::I64(i.query_id),
         "xact_start" if i.state == SessionState::Disabled => Datum::Null,
         "xact_start" => time(i.xact_start),
         "query_start" => time(i.query_start),

@@ -61,7 +61,8 @@ pub fn format_type(cx: &FnCtx, type_oid: Oid, typmod: Option<i32>) -> String {
 
 /// An identifier, in double quotes if it needs them.
 pub fn quote_identifier(name: &str) -> String {
-    let safe = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+    let safe = !base::quoting::all()
+        && name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'))
         && !super::keywords::is_reserved(name);
     if safe { name.to_string() } else { format!("\"{}\"", name.replace('"', "\"\"")) }

@@ -69,7 +69,7 @@ pub fn quote_ident(name: &str) -> String {
     let plain = plain_start
         && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_')
         && lookup(name.as_bytes()).category().is_none_or(|c| c == Category::Unreserved);
-    if plain {
+    if plain && !base::quoting::all() {
         return name.to_string();
     }
     format!("\"{}\"", name.replace('"', "\"\""))

@@ -35,6 +35,8 @@ pub struct ExplainOptions {
     pub serialize: Option<&'static str>,
     /// Settings that differ from their defaults, where they were asked for.
     pub settings: Option<Vec<(String, String)>>,
+    /// The query's number, where it is to be told.
+    pub query_id: Option<i64>,
     pub format: Format,
 }
 
@@ -71,6 +73,9 @@ pub fn explain(
     explainer.w.open("Query", None, true);
     explainer.node(&stmt.plan, &[], None, None)?;
     explainer.settings();
+    if let Some(id) = options.query_id {
+        explainer.w.integer("Query Identifier", "", id);
+    }
     explainer.summary();
     explainer.w.close("Query", true);
     Ok(explainer.w.finish())

@@ -23,7 +23,7 @@ pub struct CommandLine {
 pub fn name_and_value(text: &str) -> Result<(String, String)> {
     let (name, value) =
         text.split_once('=').ok_or_else(|| err!(SYNTAX_ERROR, "-c {text} requires a value"))?;
-    Ok((name.trim().replace('-', "_"), value.trim().to_string()))
+    Ok((name.trim().replace('-', "_"), value.to_string()))
 }
 
 impl CommandLine {

@@ -235,6 +235,7 @@ impl Conn {
         }
         let status = match self.session.as_mut() {
             Some(session) => {
+                session.report_settings(&mut WireSink::new(&mut self.wire));
                 self.gate = self.gate.max(session.gate());
                 session.transaction_status()
             }

@@ -65,6 +65,8 @@ pub struct Conn {
     system_user: Option<String>,
     /// TLS began without a request.
     direct: bool,
+    /// The client has asked for encryption: by TLS, by GSSAPI.
+    asked_encryption: (bool, bool),
     /// When the client had said who it is, in microseconds since 1970.
     asked_at: i64,
     /// When the last message was done, in nanoseconds of the monotonic clock.
@@ -112,6 +114,7 @@ impl Conn {
             rule: None,
             system_user: None,
             direct: false,
+            asked_encryption: (false, false),
             asked_at: 0,
             idle_since: os::clock::monotonic_nanos(),
             left: None,

@@ -18,12 +18,37 @@ const LONG_KEY: usize = 32;
 impl Conn {
     /// Handles the packet that is next.
     pub(super) fn startup_packet(&mut self) -> Result<()> {
-        let Some((packet, len)) = startup::decode(self.wire.pending())? else { return Ok(()) };
+        let decoded = startup::decode(self.wire.pending());
+        if let Err(e) = &decoded
+            && self.wire.pending().get(4..6).is_some_and(|major| major < &[0, 3])
+            && e.code() == base::SqlState::FEATURE_NOT_SUPPORTED
+        {
+            return self.refuse_old(e.message().to_string());
+        }
+        let Some((packet, len)) = decoded? else { return Ok(()) };
+        let asked_before = match packet {
+            Startup::Ssl => std::mem::replace(&mut self.asked_encryption.0, true),
+            Startup::GssEnc => std::mem::replace(&mut self.asked_encryption.1, true),
+            _ => false,
+        };
+        if asked_before {
+            let minor = if packet == Startup::Ssl { 5679 } else { 5680 };
+            return Err(err!(
+                FEATURE_NOT_SUPPORTED,
+                "unsupported frontend protocol 1234.{minor}: server supports 3.0 to 3.2"
+            )
+            .severity(Severity::Fatal));
+        }
         self.wire.consume(len);
         let packet_is_ssl = packet == Startup::Ssl && self.wire.tls().is_none();
         match packet {
             Startup::Ssl | Startup::GssEnc => {
                 let encrypts = packet_is_ssl && self.tls_config().is_some();
+                if self.shared.traces_negotiation() {
+                    let name = if packet_is_ssl { "SSLRequest" } else { "GSSENCRequest" };
+                    let word = if encrypts { "accepted" } else { "rejected" };
+                    self.log_line(&format!("{name} {word}"));
+                }
                 if encrypts && !self.wire.pending().is_empty() {
                     return Err(err!(
                         PROTOCOL_VIOLATION,
@@ -55,6 +80,15 @@ impl Conn {
         }
     }
 
+    /// Clients of before protocol 3.0 are told so in their own way.
+    fn refuse_old(&mut self, message: String) -> Result<()> {
+        let e = err!(FEATURE_NOT_SUPPORTED, "{message}").severity(Severity::Fatal);
+        self.shared.log.error(Some(&self.who), &e);
+        self.wire.out.extend_from_slice(format!("EFATAL:  {message}\n\0").as_bytes());
+        self.phase = Phase::Closing;
+        Ok(())
+    }
+
     /// How to encrypt this connection: TCP only.
     fn tls_config(&self) -> Option<crate::tls::Tls> {
         self.address?;
@@ -82,6 +116,8 @@ impl Conn {
             let version = parameters.version.min(VERSION_3_2);
             backend::negotiate_protocol_version(&mut self.wire.out, version, &unknown);
         }
+        check_replication(parameters.get("replication"))?;
+        self.shared.delay_authentication(false);
         let Some(user) = parameters.get("user").filter(|u| !u.is_empty()) else {
             return Err(err!(
                 INVALID_AUTHORIZATION_SPECIFICATION,
@@ -160,6 +196,7 @@ impl Conn {
     /// The client has proved who it is: begins the session proper.
     pub(super) fn authenticated(&mut self, parameters: Parameters) -> Result<()> {
         self.log_authentication();
+        backend::authentication(&mut self.wire.out, Authentication::Ok);
         let mut settings = Vec::new();
         for (name, value) in &parameters.list {
             match name.as_str() {
@@ -193,12 +230,12 @@ impl Conn {
             ssl: self.ssl_info(),
             reactor: self.reactor,
         })?;
+        self.shared.delay_authentication(true);
         self.wire.set_interrupts(session.interrupts());
         self.interrupts = Some(session.interrupts());
         let key_len = if parameters.version > startup::VERSION_3_0 { LONG_KEY } else { SHORT_KEY };
         let key = session.cancel_key();
         let out = &mut self.wire.out;
-        backend::authentication(out, Authentication::Ok);
         for (name, value) in session.reported_settings() {
             if name == "client_encoding" {
                 self.wire.encoding = Encoding::from_name(&value).unwrap_or(Encoding::UTF8);
@@ -222,4 +259,20 @@ impl Conn {
         }
         Ok(())
     }
+}
+
+/// `replication` is a Boolean or the word "database".
+fn check_replication(value: Option<&str>) -> Result<()> {
+    const KNOWN: [&str; 17] = [
+        "database", "true", "tru", "tr", "t", "yes", "ye", "y", "on", "1", "false", "fals", "fal",
+        "fa", "f", "off", "0",
+    ];
+    let Some(value) = value else { return Ok(()) };
+    let lower = value.to_ascii_lowercase();
+    if KNOWN.contains(&lower.as_str()) || matches!(lower.as_str(), "no" | "n" | "of") {
+        return Ok(());
+    }
+    Err(err!(INVALID_PARAMETER_VALUE, "invalid value for parameter \"replication\": \"{value}\"")
+        .hint("Valid values are: \"false\", 0, \"true\", 1, \"database\".")
+        .severity(Severity::Fatal))
 }

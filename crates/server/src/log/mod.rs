@@ -4,7 +4,6 @@
 //! Lines have PostgreSQL's shapes, so that what reads its logs reads ours.
 
 mod shape;
-mod strftime;
 mod target;
 
 pub use target::Files;

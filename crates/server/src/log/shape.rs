@@ -1,8 +1,8 @@
 //! The forms of a line: text with a prefix, CSV, JSON.
 
-use super::strftime::{full_time, seconds_time};
 use base::SqlState;
 use engine::log::{LogLine, LogNames, LogWho, Verbosity};
+use engine::log_time::{full_time, seconds_time};
 use std::fmt::Write;
 use types::datetime::TimeZone;
 
@@ -70,7 +70,7 @@ impl Line<'_> {
             'x' => self.line.xid.to_string(),
             'q' if session => String::new(),
             'q' => return None,
-            'Q' => "0".into(),
+            'Q' => self.line.query_id.to_string(),
             '%' => "%".into(),
             _ => String::new(),
         })
@@ -181,7 +181,7 @@ impl Line<'_> {
             quoted(self.line.application),
             quoted(&self.names.backend_type),
             String::new(),
-            "0".to_string(),
+            self.line.query_id.to_string(),
         ];
         let mut out = fields.join(",");
         out.push('\n');
@@ -238,7 +238,7 @@ impl Line<'_> {
         put("cursor_position", number(f.position.filter(|_| self.line.statement.is_some())));
         put("application_name", text(self.line.application));
         put("backend_type", text(&self.names.backend_type));
-        put("query_id", Some(Json::Number(0)));
+        put("query_id", Some(Json::Number(self.line.query_id)));
         out.push_str("}\n");
         out
     }

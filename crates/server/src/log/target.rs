@@ -1,8 +1,8 @@
 //! Where the log goes besides standard error: files that rotate by age and size
 //! (`logging_collector`), and syslog.
 
-use super::strftime::strftime;
 use base::{Result, Severity, err};
+use engine::log_time::strftime;
 use engine::settings::Defaults;
 use os::{Disk, File, OpenOptions};
 use std::os::unix::net::UnixDatagram;

@@ -22,6 +22,17 @@ fn short() -> Error {
     err!(PROTOCOL_VIOLATION, "insufficient data left in message")
 }
 
+#[cold]
+fn used_up() -> Error {
+    err!(PROTOCOL_VIOLATION, "no data left in message")
+}
+
+/// An element that says it is longer than what is left.
+#[cold]
+fn short_element() -> Error {
+    err!(INVALID_BINARY_REPRESENTATION, "insufficient data left in message")
+}
+
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -32,6 +43,17 @@ impl<'a> Reader<'a> {
     }
     fn fixed<const N: usize>(&mut self) -> Result<[u8; N]> {
         self.take(N)?.try_into().map_err(|_| short())
+    }
+    fn byte(&mut self) -> Result<u8> {
+        self.take(1).map(|b| b[0]).map_err(|_| used_up())
+    }
+    /// As many bytes, read one by one.
+    fn bytes(&mut self, n: usize) -> Result<&'a [u8]> {
+        self.take(n).map_err(|_| used_up())
+    }
+    /// An element of a value, with its length before it.
+    fn element(&mut self, len: i32) -> Result<&'a [u8]> {
+        self.take(len.max(0) as usize).map_err(|_| short_element())
     }
     fn i16(&mut self) -> Result<i16> {
         Ok(i16::from_be_bytes(self.fixed()?))
@@ -71,8 +93,8 @@ pub fn checked_text(bytes: &[u8]) -> Result<&str> {
 pub fn receive(type_oid: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Result<Datum> {
     let mut r = Reader(bytes);
     let value = match type_oid {
-        oid::BOOL => Datum::Bool(r.fixed::<1>()?[0] != 0),
-        oid::CHAR => Datum::Char(r.fixed::<1>()?[0]),
+        oid::BOOL => Datum::Bool(r.byte()? != 0),
+        oid::CHAR => Datum::Char(r.byte()?),
         oid::INT2 => Datum::I16(r.i16()?),
         oid::INT4 => Datum::I32(r.i32()?),
         oid::DATE => Datum::I32(r.i32()?),
@@ -104,6 +126,10 @@ pub fn receive(type_oid: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Result<D
         oid::BYTEA => return Ok(Datum::bytes(bytes.to_vec())),
         oid::UUID => Datum::bytes(r.take(16)?.to_vec()),
         oid::PG_SNAPSHOT | oid::TXID_SNAPSHOT => {
+            let least = least(type_oid, bytes);
+            if bytes.len() != least {
+                return Err(if bytes.len() < least { short() } else { bad() });
+            }
             let found = crate::snapshot::SnapshotValue::decode(bytes);
             let found = found.ok_or_else(|| {
                 err!(INVALID_BINARY_REPRESENTATION, "invalid external pg_snapshot data")
@@ -130,8 +156,8 @@ pub fn receive(type_oid: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Result<D
             out.extend_from_slice(&offset.to_le_bytes());
             Datum::bytes(out)
         }
-        oid::MACADDR => Datum::bytes(r.take(6)?.to_vec()),
-        oid::MACADDR8 => Datum::bytes(r.take(8)?.to_vec()),
+        oid::MACADDR => Datum::bytes(r.bytes(6)?.to_vec()),
+        oid::MACADDR8 => Datum::bytes(r.bytes(8)?.to_vec()),
         oid::BIT | oid::VARBIT => {
             let n = r.i32()?;
             let body = r.take((n.max(0) as usize).div_ceil(8))?;
@@ -139,25 +165,48 @@ pub fn receive(type_oid: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Result<D
             out.extend_from_slice(body);
             Datum::bytes(out)
         }
-        oid::JSONB => {
-            let version = r.fixed::<1>()?[0];
+        oid::JSONB | oid::JSONPATH => {
+            let version = r.byte()?;
             if version != 1 {
-                bail!(INTERNAL_ERROR, "unsupported jsonb version number {version}");
+                let name = if type_oid == oid::JSONB { "jsonb" } else { "jsonpath" };
+                bail!(INTERNAL_ERROR, "unsupported {name} version number {version}");
             }
             return input(type_oid, &client_text(r.0, cx)?, typmod, cx);
         }
         oid::INET | oid::CIDR => {
-            let [family, mask, _, _] = r.fixed::<4>()?;
+            let [family, mask, _, _] = r.bytes(4)?.try_into().map_err(|_| used_up())?;
             let mut out = vec![family, mask];
-            out.extend_from_slice(r.take(if family == 3 { 16 } else { 4 })?);
+            out.extend_from_slice(r.bytes(if family == 3 { 16 } else { 4 })?);
             Datum::bytes(out)
         }
         _ => match super::special::receive(type_oid, bytes) {
-            Some(stored) => return stored.map(Datum::bytes).ok_or_else(bad),
+            Some(stored) => {
+                let wrong = || if bytes.len() < least(type_oid, bytes) { short() } else { bad() };
+                return stored.map(Datum::bytes).ok_or_else(wrong);
+            }
             None => return receive_by_kind(type_oid, bytes, typmod, cx),
         },
     };
     if r.0.is_empty() { Ok(value) } else { Err(bad()) }
+}
+
+/// So many bytes a value has that begins with these.
+fn least(type_oid: Oid, bytes: &[u8]) -> usize {
+    const FLOAT: usize = 8;
+    let count = |at: usize| {
+        let n: Option<[u8; 4]> = bytes.get(at..at + 4).and_then(|b| b.try_into().ok());
+        n.map_or(0, |n| u32::from_be_bytes(n) as usize)
+    };
+    match type_oid {
+        oid::POINT => 2 * FLOAT,
+        oid::LSEG | oid::BOX => 4 * FLOAT,
+        oid::LINE | oid::CIRCLE => 3 * FLOAT,
+        oid::PATH => 5 + count(1).saturating_mul(2 * FLOAT),
+        oid::POLYGON => 4 + count(0).saturating_mul(2 * FLOAT),
+        // A number of transactions, the bounds, and those between.
+        oid::PG_SNAPSHOT | oid::TXID_SNAPSHOT => 20 + count(0).saturating_mul(8),
+        _ => 0,
+    }
 }
 
 fn receive_by_kind(type_oid: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Result<Datum> {
@@ -272,8 +321,11 @@ fn array_recv(elem: Oid, bytes: &[u8], typmod: i32, cx: &IoCtx) -> Result<Datum>
         values.push(if len < 0 {
             null(elem, cx)?
         } else {
-            receive(elem, r.take(len as usize)?, typmod, cx)?
+            receive(elem, r.element(len)?, typmod, cx)?
         });
+    }
+    if !r.0.is_empty() {
+        return Err(bad());
     }
     if values.is_empty() {
         dims.clear();
@@ -314,7 +366,7 @@ fn record_recv(type_oid: Oid, bytes: &[u8], cx: &IoCtx) -> Result<Datum> {
         let value = if len < 0 {
             null(attr.type_oid, cx)?
         } else {
-            receive(attr.type_oid, r.take(len as usize)?, attr.typmod, cx)?
+            receive(attr.type_oid, r.element(len)?, attr.typmod, cx)?
         };
         columns.push(RecordColumn { type_oid: attr.type_oid, value });
     }

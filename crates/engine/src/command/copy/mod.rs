@@ -200,7 +200,7 @@ impl Session {
         let Some(name) = &stmt.rel else { return Err(Error::internal("COPY without a table")) };
         let view = self.core.view()?;
         let schema = name.schema.as_deref();
-        let found = view.require_relation(schema, &name.name).map_err(|e| e.at(name.pos))?;
+        let found = view.require_relation(schema, &name.name)?;
         self.lock_relation(found.oid, lock)?;
         // While the lock was waited for the table may have changed.
         self.core.view()?.relation(found.oid)
@@ -257,7 +257,12 @@ impl Session {
                     .disk()
                     .open(Path::new(name), &OpenOptions::new().read_only());
                 let file = opened.map_err(|e| {
-                    err!(UNDEFINED_FILE, "could not open file \"{name}\" for reading: {e}").hint(
+                    err!(
+                        UNDEFINED_FILE,
+                        "could not open file \"{name}\" for reading: {}",
+                        e.reason()
+                    )
+                    .hint(
                         "COPY FROM instructs the PostgreSQL server process to read a file. You \
                          may want a client-side facility such as psql's \\copy.",
                     )

@@ -119,7 +119,8 @@ impl<'a> CopyOut<'a> {
         if self.options.format == CopyFormat::Binary {
             self.line.extend_from_slice(super::binary::SIGNATURE);
             self.line.extend_from_slice(&[0; 8]);
-            return self.target.put(&self.line);
+            // It goes out with the first row, or with the end.
+            return Ok(());
         }
         if self.options.header == Header::No {
             return Ok(());
@@ -137,19 +138,23 @@ impl<'a> CopyOut<'a> {
             }
         }
         self.line.push(b'\n');
-        self.target.put(&self.encoding.encode(&self.line)?)
+        let put = self.target.put(&self.encoding.encode(&self.line)?);
+        self.line.clear();
+        put
     }
 
     /// What comes after the rows.
     pub fn end(&mut self) -> Result<()> {
         match self.options.format {
-            CopyFormat::Binary => self.target.put(&(-1i16).to_be_bytes()),
+            CopyFormat::Binary => {
+                self.line.extend_from_slice(&(-1i16).to_be_bytes());
+                self.target.put(&self.line)
+            }
             _ => Ok(()),
         }
     }
 
     fn put_row(&mut self, values: &[Datum]) -> Result<()> {
-        self.line.clear();
         match self.options.format {
             CopyFormat::Binary => self.binary_row(values)?,
             format => {
@@ -175,7 +180,9 @@ impl<'a> CopyOut<'a> {
             }
         }
         self.rows += 1;
-        self.target.put(&self.encoding.encode(&self.line)?)
+        let put = self.target.put(&self.encoding.encode(&self.line)?);
+        self.line.clear();
+        put
     }
 
     fn binary_row(&mut self, values: &[Datum]) -> Result<()> {

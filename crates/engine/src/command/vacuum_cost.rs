@@ -1,0 +1,70 @@
+//! How a vacuum is slowed down: pages found and read cost points, and when enough have come
+//! together it naps (`vacuum_cost_*`, `autovacuum_vacuum_cost_*`).
+
+use crate::Session;
+use base::wait::WaitEvent;
+use buffer::Op;
+use catalog::RelationDesc;
+use std::time::Duration;
+
+/// Points until the next nap.
+pub struct Cost {
+    delay: Duration,
+    limit: u64,
+    hit: u64,
+    miss: u64,
+    points: u64,
+    /// Hits and misses of this thread, as they were counted already.
+    seen: (u64, u64),
+}
+
+/// This thread's hits and misses.
+fn counted() -> (u64, u64) {
+    (buffer::counts::of_thread(Op::Hit), buffer::counts::of_thread(Op::Read))
+}
+
+impl Cost {
+    /// As the settings, or for autovacuum the table's options, have it.
+    pub fn new(session: &Session, rel: &RelationDesc) -> Cost {
+        let settings = session.core.settings.lock();
+        let whole = |name: &str| settings.i64(name);
+        let (mut delay, mut limit) =
+            (settings.f64("vacuum_cost_delay"), whole("vacuum_cost_limit"));
+        if session.is_background() {
+            let own = |name: &str| rel.option(name).and_then(|v| v.parse::<f64>().ok());
+            let auto = settings.f64("autovacuum_vacuum_cost_delay");
+            let wanted = own("autovacuum_vacuum_cost_delay").unwrap_or(auto);
+            delay = if wanted >= 0.0 { wanted } else { delay };
+            let auto = whole("autovacuum_vacuum_cost_limit") as f64;
+            let wanted = own("autovacuum_vacuum_cost_limit").unwrap_or(auto);
+            limit = if wanted > 0.0 { wanted as i64 } else { limit };
+        }
+        Cost {
+            delay: Duration::from_secs_f64((delay / 1000.0).max(0.0)),
+            limit: limit.max(1) as u64,
+            hit: whole("vacuum_cost_page_hit").max(0) as u64,
+            miss: whole("vacuum_cost_page_miss").max(0) as u64,
+            points: 0,
+            seen: counted(),
+        }
+    }
+
+    /// Counts what was done since the last call; naps if that was much.
+    pub fn pause(&mut self) {
+        if self.delay.is_zero() {
+            return;
+        }
+        let now = counted();
+        self.points += now.0.wrapping_sub(self.seen.0) * self.hit;
+        self.points += now.1.wrapping_sub(self.seen.1) * self.miss;
+        self.seen = now;
+        if self.points < self.limit {
+            return;
+        }
+        // A nap is longer where more has come together, but not by much.
+        let share = (self.points as f64 / self.limit as f64).min(4.0);
+        self.points = 0;
+        let _waiting = os::wait::begin(WaitEvent::VacuumDelay);
+        os::thread::sleep(self.delay.mul_f64(share));
+    }
+}
