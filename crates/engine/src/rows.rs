@@ -73,11 +73,14 @@ impl RowWriter {
     /// Hands one row to the sink, if its columns are of types that need nothing of the session to
     /// be written; false if they are not, and nothing was done.
     pub fn row_alone(&self, values: &[Datum], sink: &mut dyn Sink) -> Result<bool> {
-        let alone = |(way, value): (Way, &Datum)| match (way, value) {
-            (_, Datum::Null) => true,
-            (Way::Plain, Datum::Bytes(_)) => true,
-            (Way::Digits, Datum::I16(_) | Datum::I32(_) | Datum::I64(_) | Datum::U32(_)) => true,
-            _ => false,
+        let alone = |what: (Way, &Datum)| {
+            use Datum::{Bytes, I16, I32, I64, Null, U32};
+            matches!(
+                what,
+                (_, Null)
+                    | (Way::Plain, Bytes(_))
+                    | (Way::Digits, I16(_) | I32(_) | I64(_) | U32(_))
+            )
         };
         if !self.columns.iter().zip(values).all(|((_, way), value)| alone((*way, value))) {
             return Ok(false);

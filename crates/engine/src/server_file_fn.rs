@@ -22,9 +22,7 @@ pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<R
             Some(bytes) => Ok(Datum::text(types::io::checked_text(&bytes)?)),
             None => Ok(Datum::Null),
         }),
-        "pg_read_binary_file" => {
-            read(env, args).map(|b| b.map_or(Datum::Null, |b| Datum::bytes(b)))
-        }
+        "pg_read_binary_file" => read(env, args).map(|b| b.map_or(Datum::Null, Datum::bytes)),
         "pg_stat_file" => stat(env, args),
         _ => return None,
     })

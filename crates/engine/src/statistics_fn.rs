@@ -63,7 +63,7 @@ impl Given {
         if call.variadic {
             return Err(Error::unsupported("statistics given as an array"));
         }
-        if args.len() % 2 != 0 {
+        if !args.len().is_multiple_of(2) {
             return Err(err!(INTERNAL_ERROR, "variadic arguments must be name/value pairs").hint(
                 "Provide an even number of variadic arguments that can be divided into pairs.",
             ));

@@ -113,7 +113,12 @@ impl Relids {
     /// The indexes, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().enumerate().flat_map(|(i, &word)| {
-            (0..64).filter(move |b| word & (1 << b) != 0).map(move |b| i as u32 * 64 + b)
+            let mut left = word;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros())?;
+                left &= left - 1;
+                Some(i as u32 * 64 + bit)
+            })
         })
     }
 

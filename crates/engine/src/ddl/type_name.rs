@@ -61,7 +61,7 @@ pub fn resolve_or_shell(view: &CatalogView, name: &TypeName, shell: bool) -> Res
         let e = err!(UNDEFINED_OBJECT, "type \"{}\" does not exist", shown(name));
         return Err(e.at(name.pos));
     };
-    if !t.is_defined && !(shell && name.array_bounds.is_empty()) {
+    if !(t.is_defined || shell && name.array_bounds.is_empty()) {
         return Err(err!(UNDEFINED_OBJECT, "type \"{}\" is only a shell", shown(name)).at(name.pos));
     }
     let mut typmod = -1;
