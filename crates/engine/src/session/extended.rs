@@ -221,11 +221,13 @@ impl Session {
         let converted = || self.core.resolved().format.client_encoding.is_converted();
         let mut values = SmallVec::with_capacity(params.len());
         for (i, (param, type_oid)) in params.iter().zip(types).enumerate() {
-            let binary = match formats.len() {
-                0 => false,
-                1 => is_binary(formats[0])?,
-                _ => is_binary(formats[i])?,
+            let code = match formats.len() {
+                0 => 0,
+                1 => formats[0],
+                _ => formats[i],
             };
+            let binary =
+                is_binary(code).map_err(|e| self.blame_param(e, portal, i, *param, true))?;
             // The most usual values need no session around them.
             let plain =
                 param.filter(|b| !binary && (b.is_ascii() || !converted())).and_then(|bytes| {
