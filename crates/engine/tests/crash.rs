@@ -401,3 +401,65 @@ fn a_failed_sync_loses_nothing() {
     }
     assert!(crashes > 5, "{crashes}");
 }
+
+/// As [`defaults`], with an archiver that nobody has told what to do.
+fn archiving() -> Defaults {
+    let mut d = defaults(&mut Rng(3));
+    d.set("archive_mode", "on", Source::File).unwrap();
+    d
+}
+
+/// Names of files in a folder of the cluster.
+fn names(disk: &Disk, folder: &str) -> Vec<String> {
+    let list = disk.list(&Path::new(DIR).join(folder)).unwrap();
+    list.into_iter().map(|e| e.name).collect()
+}
+
+#[test]
+fn what_is_not_archived_stays_through_a_crash() {
+    let disk = template();
+    let machine = disk.clone();
+    let stop = Sim::new(9).max_steps(5_000_000).run(move || {
+        let real = Disk::simulated(machine);
+        let db = Database::open(real.clone(), Path::new(DIR), archiving()).unwrap();
+        let mut s = connect(&db).unwrap();
+        let mut current = Vec::new();
+        for _ in 0..8 {
+            must(&mut s, "UPDATE branches SET balance = balance");
+            must(&mut s, "SELECT 1 FROM pg_switch_wal()");
+            must(&mut s, "CHECKPOINT");
+            let segments = names(&real, "pg_wal").into_iter();
+            current = segments.filter(|n| n.len() == 24).collect();
+            current.sort();
+        }
+        current.truncate(8);
+        current
+    });
+    let finished = match stop {
+        Stop::Finished(names) => names,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(finished.len(), 8);
+
+    let real = Disk::simulated(disk.power_cycle(9));
+    let db = Database::open(real.clone(), Path::new(DIR), archiving()).unwrap();
+    let kept = names(&real, "pg_wal");
+    for name in &finished {
+        assert!(kept.contains(name), "{name} is gone before anybody has archived it: {kept:?}");
+    }
+    // Once somebody has, they go, and what was noted of them with them.
+    let folder = Path::new(DIR).join("pg_wal/archive_status");
+    real.create_dir_all(&folder).unwrap();
+    for name in &finished {
+        real.write_atomic(&folder.join(format!("{name}.done")), &[]).unwrap();
+    }
+    let mut s = connect(&db).unwrap();
+    must(&mut s, "CHECKPOINT");
+    let (kept, noted) = (names(&real, "pg_wal"), names(&real, "pg_wal/archive_status"));
+    for name in &finished[..6] {
+        assert!(!kept.contains(name), "{name} is still there");
+        assert!(!noted.contains(&format!("{name}.done")), "{noted:?}");
+    }
+    drop(s);
+    db.shutdown().unwrap();
+}

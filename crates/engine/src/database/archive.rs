@@ -7,12 +7,13 @@
 
 use super::Database;
 use crate::log::message;
+use crate::settings::Defaults;
 use base::wait::WaitEvent;
 use base::{Error, Lsn, Result};
 use os::process::Ended;
 use os::sync::{Condvar, Mutex};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use wal::{FlushListener, segment_name};
@@ -25,10 +26,9 @@ const REST: Duration = Duration::from_secs(60);
 const FOLDER: &str = "pg_wal/archive_status";
 
 /// What the archiver and who wakes it share.
-#[derive(Default)]
 pub(crate) struct Archive {
     /// `archive_mode` was on at the start.
-    on: AtomicBool,
+    on: bool,
     /// The number of the last segment that was seen to be finished.
     segment: AtomicU64,
     due: Mutex<bool>,
@@ -49,6 +49,17 @@ impl FlushListener for Watch {
 }
 
 impl Archive {
+    /// As the settings at the start have it: recovery's own checkpoint must keep what was not
+    /// archived before a crash.
+    pub(super) fn new(defaults: &Defaults) -> Archive {
+        Archive {
+            on: defaults.show("archive_mode") != "off",
+            segment: AtomicU64::new(0),
+            due: Mutex::new(false),
+            wake: Condvar::new(),
+        }
+    }
+
     fn wake(&self) {
         *self.due.lock() = true;
         self.wake.notify_all();
@@ -65,7 +76,7 @@ impl Archive {
 
     /// Segments have to be archived before they may go.
     pub(crate) fn is_on(&self) -> bool {
-        self.on.load(Ordering::Relaxed)
+        self.on
     }
 }
 
@@ -74,11 +85,9 @@ impl Database {
     pub(super) fn start_archiver(
         self: &Arc<Database>,
     ) -> Result<Option<os::thread::JoinHandle<()>>> {
-        let mode = self.defaults().show("archive_mode");
-        if mode == "off" {
+        if !self.archive.is_on() {
             return Ok(None);
         }
-        self.archive.on.store(true, Ordering::Relaxed);
         let wal = &self.storage.wal;
         self.archive.segment.store(wal.flushed().0 / wal.segment_size(), Ordering::Relaxed);
         wal.on_flush(Arc::new(Watch(Arc::downgrade(self))));
@@ -87,18 +96,25 @@ impl Database {
         thread.map(Some).map_err(super::thread_error)
     }
 
-    /// Whether a finished segment may be removed or written again; if so, what was noted about it
-    /// goes.
+    /// Whether a finished segment may be removed or written again.
     pub(super) fn may_drop_segment(&self, name: &str) -> bool {
-        if !self.archive.is_on() {
-            return true;
+        !self.archive.is_on() || self.disk.exists(&self.status_file(name, "done"))
+    }
+
+    /// Forgets that segments were archived that are there no more. After they are gone, not before:
+    /// a crash in between must not have them archived again.
+    pub(super) fn forget_archived(&self) -> Result<()> {
+        let folder = self.dir.join(FOLDER);
+        if !self.archive.is_on() || !self.disk.exists(&folder) {
+            return Ok(());
         }
-        let done = self.status_file(name, "done");
-        if !self.disk.exists(&done) {
-            return false;
+        for entry in self.disk.list(&folder)? {
+            let Some(segment) = entry.name.strip_suffix(".done") else { continue };
+            if !self.disk.exists(&self.storage.wal.dir().join(segment)) {
+                self.disk.remove(&folder.join(&entry.name))?;
+            }
         }
-        let _ = self.disk.remove(&done);
-        true
+        Ok(())
     }
 
     /// Has the server's last words archived too: begins a new segment.

@@ -89,6 +89,7 @@ impl Database {
         if !shutdown {
             let may = |name: &str| self.may_drop_segment(name);
             segments = storage.wal.remove_old_segments(redo, self.spare_segments(), &may)?;
+            self.forget_archived()?;
         }
         self.stats.checkpointer.count(kind, &counts);
         if logged {
