@@ -5,14 +5,13 @@ use base::{Error, Oid, Result, SqlState, bail, err};
 use functions::CallInfo;
 use std::path::{Component, Path, PathBuf};
 use types::Datum;
+use types::datetime::UNIX_OFFSET;
 use types::record::{Record, RecordColumn};
 
 type Rows = Vec<Vec<Datum>>;
 
 /// The role whose members may read any file.
 const READ_SERVER_FILES: Oid = Oid(4569);
-/// Microseconds from 1970 to 2000.
-const EPOCH: i64 = 946_684_800_000_000;
 
 /// Runs one; `None` if it is not among them.
 pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<Result<Datum>> {
@@ -132,7 +131,7 @@ fn stat(env: &StatementEnv<'_>, args: &[Datum]) -> Result<Datum> {
         Err(e) => return Err(failed(&e, &format!("could not stat file \"{name}\""))),
     };
     let Some(about) = about else { return Ok(Datum::Null) };
-    let time = |micros: i64| Datum::I64(micros - EPOCH);
+    let time = |micros: i64| Datum::I64(micros - UNIX_OFFSET);
     let values = [
         (Oid(20), Datum::I64(about.size as i64)),
         (Oid(1184), time(about.accessed)),
@@ -178,7 +177,7 @@ fn files(env: &StatementEnv<'_>, folder: &str, missing_ok: bool) -> Result<Rows>
     let row = |name: &String| {
         // One that has gone meanwhile is not there.
         let about = os::process::file_facts(&path.join(name)).ok().filter(|a| a.is_file)?;
-        let changed = Datum::I64(about.modified - EPOCH);
+        let changed = Datum::I64(about.modified - UNIX_OFFSET);
         Some(vec![Datum::text(name), Datum::I64(about.size as i64), changed])
     };
     Ok(names.iter().filter(|n| !n.starts_with('.')).filter_map(row).collect())

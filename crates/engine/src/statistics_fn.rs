@@ -7,7 +7,7 @@ mod column;
 
 use crate::StatementEnv;
 use base::{Error, Oid, Result, SqlState, bail, err};
-use catalog::{RelKind, RelationDesc, RowStore, RowWriter, indexes};
+use catalog::{RelKind, RelationDesc};
 use functions::{CallInfo, FnEnv};
 use std::sync::Arc;
 use types::{Datum, oid};
@@ -195,7 +195,7 @@ fn restore_relation(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> 
         }
         columns.push((name, value.clone()));
     }
-    set_class(env, rel.oid, &columns)?;
+    env.core.set_class(rel.oid, &columns)?;
     Ok(Datum::Bool(right))
 }
 
@@ -209,24 +209,6 @@ fn clear_relation(env: &StatementEnv<'_>, args: &[Datum]) -> Result<Datum> {
         ("relallvisible", zero.clone()),
         ("relallfrozen", zero),
     ];
-    set_class(env, rel.oid, &columns)?;
+    env.core.set_class(rel.oid, &columns)?;
     Ok(Datum::text(""))
-}
-
-/// Sets columns of a relation's row where they are others.
-fn set_class(env: &StatementEnv<'_>, rel: Oid, columns: &[(&str, Datum)]) -> Result<()> {
-    let rows = &env.core.store;
-    let found = rows.index_scan(indexes::PG_CLASS_OID, &[Datum::U32(rel.0)])?;
-    let Some(mut row) = found.into_iter().next() else { return Ok(()) };
-    let mut changed = false;
-    for (name, value) in columns {
-        if row.get(name)? != value {
-            row.set(name, value.clone())?;
-            changed = true;
-        }
-    }
-    if changed {
-        rows.update(row)?;
-    }
-    Ok(())
 }

@@ -1,13 +1,11 @@
 //! Functions about the log and the control file.
 
 use crate::StatementEnv;
+use crate::stats::functions::record;
 use base::{Lsn, Oid, Result, bail};
 use functions::CallInfo;
 use types::Datum;
-use types::record::{Record, RecordColumn};
-
-/// Microseconds from 1970 to 2000.
-const EPOCH: i64 = 946_684_800_000_000;
+use types::datetime::UNIX_OFFSET;
 
 /// Runs one; `None` if it is not among them.
 pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<Result<Datum>> {
@@ -66,14 +64,6 @@ pub fn rows(_: &StatementEnv<'_>, call: &CallInfo, _: &[Datum]) -> Option<Result
     }
 }
 
-fn record(about: &functions::builtin::ProcRow, values: Vec<Datum>) -> Datum {
-    let modes = about.proargmodes.iter();
-    let types =
-        about.proallargtypes.iter().zip(modes).filter(|(_, m)| **m == b'o').map(|(t, _)| *t);
-    let columns = types.zip(values).map(|(type_oid, value)| RecordColumn { type_oid, value });
-    Record::anonymous(columns.collect()).encode()
-}
-
 /// The name of the segment file that a position is in, and where in it.
 fn file_of(env: &StatementEnv<'_>, lsn: Lsn) -> (String, u64) {
     let wal = env.core.database.wal();
@@ -130,7 +120,7 @@ fn system(env: &StatementEnv<'_>) -> Vec<Datum> {
         Datum::I32(control.control_version as i32),
         Datum::I32(control.catalog_version as i32),
         Datum::I64(control.system_identifier as i64),
-        Datum::I64(control.time / 1_000_000 * 1_000_000 - EPOCH),
+        Datum::I64(control.time / 1_000_000 * 1_000_000 - UNIX_OFFSET),
     ]
 }
 
@@ -157,7 +147,7 @@ fn checkpoint(env: &StatementEnv<'_>) -> Vec<Datum> {
         Datum::U32(c.oldest_xid_db.0),
         id(0),
         id(0),
-        Datum::I64(c.time / 1_000_000 * 1_000_000 - EPOCH),
+        Datum::I64(c.time / 1_000_000 * 1_000_000 - UNIX_OFFSET),
     ]
 }
 

@@ -59,10 +59,10 @@ pub fn analyze_table(session: &mut Session, table: Oid, only: &[String]) -> Resu
         ("relpages", Datum::I32(sample.pages as i32)),
         ("reltuples", Datum::F32(sample.total_rows as f32)),
     ];
-    session.set_class(table, &class)?;
+    session.core.set_class(table, &class)?;
     if rel.has_subclass {
         match view.children(table)?.is_empty() {
-            true => session.set_class(table, &[("relhassubclass", Datum::Bool(false))])?,
+            true => session.core.set_class(table, &[("relhassubclass", Datum::Bool(false))])?,
             false => analyze_tree(session, &rel, only)?,
         }
     }
@@ -72,7 +72,7 @@ pub fn analyze_table(session: &mut Session, table: Oid, only: &[String]) -> Resu
             ("relpages", Datum::I32(facts.pages as i32)),
             ("reltuples", Datum::F32(sample.total_rows as f32)),
         ];
-        session.set_class(desc.oid, &class)?;
+        session.core.set_class(desc.oid, &class)?;
     }
     Ok(())
 }
@@ -206,7 +206,7 @@ fn analyze_tree(session: &mut Session, rel: &RelationDesc, only: &[String]) -> R
     }
     if rel.kind == RelKind::Partitioned {
         let class = [("relpages", Datum::I32(-1)), ("reltuples", Datum::F32(total as f32))];
-        session.set_class(rel.oid, &class)?;
+        session.core.set_class(rel.oid, &class)?;
     }
     Ok(())
 }

@@ -34,7 +34,7 @@ impl Session {
         let pages = files.nblocks(base::Fork::Main)?.0;
         let class =
             [("relpages", Datum::I32(pages as i32)), ("reltuples", Datum::F32(count as f32))];
-        self.set_class(table, &class)
+        self.core.set_class(table, &class)
     }
 
     /// The rows of a table as a query, and which attribute each column of it is.

@@ -2,6 +2,7 @@
 
 use super::vacuum_options::Options;
 use crate::Session;
+use crate::session::SessionCore;
 use access::heap::VacuumOptions;
 use base::{Error, Oid, Result, bail};
 use catalog::{RelKind, RowStore, RowWriter, indexes, oids};
@@ -247,13 +248,13 @@ impl Session {
             ("relallvisible", Datum::I32(report.all_visible as i32)),
             ("relallfrozen", Datum::I32(report.all_frozen as i32)),
         ];
-        self.set_class(table, &class)?;
+        self.core.set_class(table, &class)?;
         for (index, stats) in rel.indexes.iter().zip(&report.indexes) {
             let class = [
                 ("relpages", Datum::I32(stats.pages as i32)),
                 ("reltuples", Datum::F32(stats.entries as f32)),
             ];
-            self.set_class(index.oid, &class)?;
+            self.core.set_class(index.oid, &class)?;
         }
         if rel.toast.is_valid() && how.process_toast {
             self.vacuum_pages(rel.toast, how)?;
@@ -270,11 +271,12 @@ impl Session {
         };
         (kilobytes as usize) << 10
     }
+}
 
+impl SessionCore {
     /// Changes columns of a relation's `pg_class` row, if they differ.
     pub(crate) fn set_class(&self, oid: Oid, columns: &[(&str, Datum)]) -> Result<()> {
-        let key = [Datum::U32(oid.0)];
-        let found = self.core.store.index_scan(indexes::PG_CLASS_OID, &key)?;
+        let found = self.store.index_scan(indexes::PG_CLASS_OID, &[Datum::U32(oid.0)])?;
         let Some(mut row) = found.into_iter().next() else { return Ok(()) };
         let mut changed = false;
         for (name, value) in columns {
@@ -284,7 +286,7 @@ impl Session {
             }
         }
         if changed {
-            self.core.store.update(row)?;
+            self.store.update(row)?;
         }
         Ok(())
     }

@@ -472,7 +472,7 @@ impl Database {
         self.look_up(|view| {
             let Some(role) = view.role_named(user)? else { return Ok(None) };
             // Times count from 2000-01-01.
-            let now = os::clock::now_micros() - 946_684_800_000_000;
+            let now = os::clock::now_micros() - super::env::EPOCH_SHIFT;
             let expired = role.valid_until.is_some_and(|until| until < now);
             Ok(if expired { None } else { role.password.as_deref().map(str::to_string) })
         })

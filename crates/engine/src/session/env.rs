@@ -17,7 +17,7 @@ use types::Datum;
 use types::io::Format;
 
 /// Microseconds from 1970 to 2000.
-pub const EPOCH_SHIFT: i64 = 946_684_800_000_000;
+pub const EPOCH_SHIFT: i64 = types::datetime::UNIX_OFFSET;
 
 /// A statement's surroundings. Lives as long as the call that runs the statement.
 pub struct StatementEnv<'a> {

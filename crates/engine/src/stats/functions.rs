@@ -13,7 +13,7 @@ type Rows = Vec<Vec<Datum>>;
 
 /// Microseconds since 2000, of those since 1970; 0 is not known.
 fn time(unix: i64) -> Datum {
-    if unix == 0 { Datum::Null } else { Datum::I64(unix - 946_684_800_000_000) }
+    if unix == 0 { Datum::Null } else { Datum::I64(unix - types::datetime::UNIX_OFFSET) }
 }
 
 fn count(n: u64) -> Datum {
@@ -290,7 +290,7 @@ fn wal(env: &StatementEnv<'_>) -> Vec<Datum> {
 }
 
 /// Values of a function's OUT columns as a row.
-fn record(about: &functions::builtin::ProcRow, values: Vec<Datum>) -> Datum {
+pub(crate) fn record(about: &functions::builtin::ProcRow, values: Vec<Datum>) -> Datum {
     let modes = about.proargmodes.iter();
     let types =
         about.proallargtypes.iter().zip(modes).filter(|(_, m)| **m == b'o').map(|(t, _)| *t);

@@ -4,7 +4,7 @@
 //! first. A clean stop writes the counters down, and the next start reads them; after a crash
 //! they begin anew, as they may be behind the data.
 
-mod functions;
+pub(crate) mod functions;
 mod server;
 
 pub(crate) use functions::{call, rows};

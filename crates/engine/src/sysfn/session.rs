@@ -13,7 +13,7 @@ use txn::{LockInfo, PredicateHolder, PredicateTarget};
 use types::Datum;
 
 /// Microseconds from 1970 to 2000.
-const EPOCH_SHIFT: i64 = 946_684_800_000_000;
+const EPOCH_SHIFT: i64 = types::datetime::UNIX_OFFSET;
 
 impl SysSession for StatementEnv<'_> {
     fn tablespace_location(&self, oid: Oid) -> Result<String> {

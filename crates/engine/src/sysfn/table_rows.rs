@@ -165,7 +165,7 @@ fn predicate_lock((target, holder): &(PredicateTarget, PredicateHolder)) -> Vec<
 
 /// Microseconds since 2000, of those since 1970.
 fn since_2000(unix: i64) -> i64 {
-    unix - 946_684_800_000_000
+    unix - types::datetime::UNIX_OFFSET
 }
 
 fn activity(s: &dyn SysSession, args: &Args) -> Rows {

@@ -235,20 +235,22 @@ impl Session {
                 Some(analyze::relation_expr(&aenv, &rel, expr, ExprUse::CopyWhere)?)
             }
         };
-        let recode = recoded(options, &env);
+        let run = |source: &mut dyn Bytes| {
+            let run = |source: &mut dyn Bytes| {
+                from::run(self, &env, &rel, &columns, options, filter.as_ref(), source)
+            };
+            match recoded(options, &env) {
+                Some(encoding) => {
+                    run(&mut Recoded { source, encoding, left: Vec::new(), failed: None })
+                }
+                None => run(source),
+            }
+        };
         let count = match &stmt.filename {
             None => {
                 sink.copy_in(options.format == CopyFormat::Binary, columns.len())?;
                 let mut source = Stdin(sink);
-                let mut recoding = Recoded {
-                    source: &mut source,
-                    encoding: recode.unwrap_or(Encoding::UTF8),
-                    left: Vec::new(),
-                    failed: None,
-                };
-                let source: &mut dyn Bytes =
-                    if recode.is_some() { &mut recoding } else { recoding.source };
-                from::run(self, &env, &rel, &columns, options, filter.as_ref(), source)?
+                run(&mut source)?
             }
             Some(name) => {
                 let opened = self
@@ -268,15 +270,7 @@ impl Session {
                     )
                 })?;
                 let mut source = FromFile { file, name: name.clone(), at: 0 };
-                let mut recoding = Recoded {
-                    source: &mut source,
-                    encoding: recode.unwrap_or(Encoding::UTF8),
-                    left: Vec::new(),
-                    failed: None,
-                };
-                let source: &mut dyn Bytes =
-                    if recode.is_some() { &mut recoding } else { recoding.source };
-                from::run(self, &env, &rel, &columns, options, filter.as_ref(), source)?
+                run(&mut source)?
             }
         };
         drop(env);
