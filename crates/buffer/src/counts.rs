@@ -214,14 +214,18 @@ pub fn set_timed() {
 }
 
 /// When something that may be timed began; None if it isn't.
-pub(crate) fn begin() -> Option<u64> {
+pub fn begin() -> Option<u64> {
     TIMED.load(Relaxed).then(os::clock::monotonic_nanos)
 }
 
 /// Counts the time since [`begin`].
 pub(crate) fn end(began: Option<u64>, context: Context, op: Op) {
     if let Some(began) = began {
-        add(context, op, os::clock::monotonic_nanos().saturating_sub(began));
+        let nanos = os::clock::monotonic_nanos().saturating_sub(began);
+        add(context, op, nanos);
+        if op != Op::SyncNanos {
+            crate::usage::count_time(context == Context::Temp, op == Op::ReadNanos, nanos);
+        }
     }
 }
 

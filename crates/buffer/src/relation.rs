@@ -469,6 +469,7 @@ impl RelFiles {
         ff.segments.allocate(&self.pool, first, count)?;
         counts::end(began, context, Op::ExtendNanos);
         counts::add(context, Op::Extend, u64::from(count));
+        usage::count_written(self.persistence, u64::from(count));
         let mut pages = Vec::with_capacity(count as usize);
         for block in first..end {
             match self.zero_page(fork, block) {

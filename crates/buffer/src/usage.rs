@@ -28,6 +28,11 @@ pub struct BufferUsage {
     pub temp_read: u64,
     /// Pages written to spill files; counted by who spills.
     pub temp_written: u64,
+    /// Nanoseconds that reads and writes took, with `track_io_timing`: of shared pages, of
+    /// temporary relations, of spill files.
+    pub read_nanos: [u64; 3],
+    /// See `read_nanos`.
+    pub write_nanos: [u64; 3],
 }
 
 thread_local! {
@@ -43,6 +48,8 @@ thread_local! {
             local_written: 0,
             temp_read: 0,
             temp_written: 0,
+            read_nanos: [0; 3],
+            write_nanos: [0; 3],
         })
     };
 }
@@ -73,6 +80,10 @@ impl Sub for BufferUsage {
             local_written: self.local_written.wrapping_sub(o.local_written),
             temp_read: self.temp_read.wrapping_sub(o.temp_read),
             temp_written: self.temp_written.wrapping_sub(o.temp_written),
+            read_nanos: std::array::from_fn(|i| self.read_nanos[i].wrapping_sub(o.read_nanos[i])),
+            write_nanos: std::array::from_fn(|i| {
+                self.write_nanos[i].wrapping_sub(o.write_nanos[i])
+            }),
         }
     }
 }
@@ -115,18 +126,33 @@ pub(crate) fn count_dirtied(persistence: Persistence) {
     });
 }
 
-pub(crate) fn count_written(persistence: Persistence) {
+pub(crate) fn count_written(persistence: Persistence, pages: u64) {
     update(|u| match persistence {
-        Persistence::Temp => u.local_written += 1,
-        _ => u.shared_written += 1,
+        Persistence::Temp => u.local_written += pages,
+        _ => u.shared_written += pages,
     });
 }
 
-/// Counts pages that went to or came from spill files.
-pub fn count_temp(read: u64, written: u64) {
+/// Counts the time of a read (`read`) or a write.
+pub(crate) fn count_time(temporary: bool, read: bool, nanos: u64) {
     update(|u| {
-        u.temp_read += read;
-        u.temp_written += written;
+        let times = if read { &mut u.read_nanos } else { &mut u.write_nanos };
+        times[usize::from(temporary)] += nanos;
+    });
+}
+
+/// Counts pages that went to (`read` is false) or came from spill files, and since when.
+pub fn count_temp(read: bool, pages: u64, began: Option<u64>) {
+    let nanos = began.map_or(0, |b| os::clock::monotonic_nanos().saturating_sub(b));
+    update(|u| match read {
+        true => {
+            u.temp_read += pages;
+            u.read_nanos[2] += nanos;
+        }
+        false => {
+            u.temp_written += pages;
+            u.write_nanos[2] += nanos;
+        }
     });
 }
 

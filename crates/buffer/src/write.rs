@@ -134,7 +134,7 @@ impl PoolInner {
         };
         self.stats.backend_writes.fetch_add(1, Ordering::Relaxed);
         let persistence = pin.rel().persistence();
-        usage::count_written(persistence);
+        usage::count_written(persistence, 1);
         let context = match persistence {
             Persistence::Temp => Context::Temp,
             _ => Context::Normal,

@@ -3,7 +3,9 @@
 use crate::node::Node;
 use crate::run::Run;
 use base::Result;
+use buffer::BufferUsage;
 use types::Batch;
+use wal::WalUsage;
 
 /// Counters of one node.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +22,10 @@ pub struct NodeStats {
     pub removed_by_filter: u64,
     /// Rows that the join's own conditions removed.
     pub removed_by_join: u64,
+    /// Pages touched, by the node and those below it.
+    pub buffers: BufferUsage,
+    /// Log written, by the node and those below it.
+    pub wal: WalUsage,
     /// What else there is to show, by kind of node.
     pub details: Vec<(&'static str, Detail)>,
     /// Nanoseconds at the start of the current loop's first row; internal.
@@ -45,6 +51,8 @@ pub struct Instrumentation {
     pub nodes: Vec<NodeStats>,
     /// The same of each parallel worker; those of all workers are in `nodes` too.
     pub workers: Vec<Vec<NodeStats>>,
+    /// What a worker used in all.
+    pub used: (BufferUsage, WalUsage),
 }
 
 impl Instrumentation {
@@ -87,6 +95,8 @@ impl NodeStats {
         self.total_ms += other.total_ms;
         self.removed_by_filter += other.removed_by_filter;
         self.removed_by_join += other.removed_by_join;
+        self.buffers += other.buffers;
+        self.wal += other.wal;
         for (name, detail) in &other.details {
             match detail {
                 Detail::Int(n) if *name == "Heap Fetches" => self.add(name, *n),
@@ -111,6 +121,9 @@ impl NodeStats {
 
 /// Adds what a worker counted.
 pub(crate) fn merge(all: &mut Instrumentation, worker: Instrumentation, number: usize) {
+    // The nodes above measure what this thread uses.
+    worker.used.0.add_to_current();
+    worker.used.1.add_to_current();
     if all.workers.len() <= number {
         all.workers.resize_with(number + 1, Vec::new);
     }
@@ -129,6 +142,28 @@ pub(crate) fn merge(all: &mut Instrumentation, worker: Instrumentation, number: 
     }
 }
 
+/// What a thread has used so far: pages and log.
+#[derive(Clone, Copy)]
+pub(crate) struct Usage(BufferUsage, WalUsage);
+
+impl Usage {
+    pub fn now() -> Usage {
+        Usage(BufferUsage::current(), WalUsage::current())
+    }
+
+    /// What was used since then.
+    pub fn since(self) -> (BufferUsage, WalUsage) {
+        (BufferUsage::current() - self.0, WalUsage::current() - self.1)
+    }
+
+    /// Credits what was used since then to a node.
+    pub fn credit(self, stats: &mut NodeStats) {
+        let used = self.since();
+        stats.buffers += used.0;
+        stats.wal += used.1;
+    }
+}
+
 /// A node whose rows and time are counted.
 pub(crate) struct Instrumented {
     pub id: u32,
@@ -139,10 +174,12 @@ impl Node for Instrumented {
     fn next(&mut self, run: &mut Run, demand: usize) -> Result<Option<Batch>> {
         let timing = run.instrumentation.as_ref().is_some_and(|i| i.timing);
         let begin = if timing { os::clock::monotonic_nanos() } else { 0 };
+        let before = Usage::now();
         let result = self.inner.next(run, demand);
         let spent = if timing { os::clock::monotonic_nanos() - begin } else { 0 };
         if let Some(all) = &mut run.instrumentation {
             let stats = all.node(self.id);
+            before.credit(stats);
             stats.loop_ns += spent;
             if !stats.started {
                 stats.started = true;
@@ -159,7 +196,12 @@ impl Node for Instrumented {
         if let Some(all) = &mut run.instrumentation {
             all.node(self.id).end_loop();
         }
-        self.inner.rescan(run, changed)
+        let before = Usage::now();
+        let result = self.inner.rescan(run, changed);
+        if let Some(all) = &mut run.instrumentation {
+            before.credit(all.node(self.id));
+        }
+        result
     }
 
     fn set_bound(&mut self, bound: u64) {

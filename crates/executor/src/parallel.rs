@@ -9,7 +9,7 @@
 //! before it is done.
 
 use crate::compile::CompiledStmt;
-use crate::instrument::{Detail, Instrumentation, NodeStats, merge};
+use crate::instrument::{Detail, Instrumentation, NodeStats, Usage, merge};
 use crate::node::Child;
 use crate::run::{ExecCtx, ExecSlot, Run, State};
 use base::{Error, Result, WaitEvent};
@@ -186,6 +186,7 @@ impl Job {
 
 fn work(cx: ExecCtx<'_>, job: Job, farewell: &mut Farewell) -> Result<()> {
     let shared = Arc::clone(&farewell.shared);
+    let before = Usage::now();
     let (child, bound) = (Arc::clone(&job.child), job.bound);
     let mut state = job.state(&shared);
     let mut run = Run::new(cx, &mut state);
@@ -202,6 +203,7 @@ fn work(cx: ExecCtx<'_>, job: Job, farewell: &mut Farewell) -> Result<()> {
     drop(node);
     farewell.stats = state.instrumentation.take().map(|mut all| {
         all.nodes.iter_mut().for_each(NodeStats::end_loop);
+        all.used = before.since();
         *all
     });
     Ok(())

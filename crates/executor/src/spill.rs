@@ -125,7 +125,9 @@ impl SpillFile {
         encode(&batch, &mut out);
         self.space.grow(out.len() as u64)?;
         // Counted even if the write fails: the file goes with its statement then.
+        let began = buffer::counts::begin();
         self.file.write_at(&out, self.at)?;
+        buffer::count_temp(false, pages(out.len()), began);
         self.batches.push((self.at, out.len() as u32));
         self.at += out.len() as u64;
         self.rows += batch.len as u64;
@@ -136,9 +138,16 @@ impl SpillFile {
     pub fn read(&self, index: usize) -> Result<Batch> {
         let (offset, len) = self.batches[index];
         let mut bytes = vec![0; len as usize];
+        let began = buffer::counts::begin();
         self.file.read_exact_at(&mut bytes, offset)?;
+        buffer::count_temp(true, pages(bytes.len()), began);
         decode(&bytes).ok_or_else(broken)
     }
+}
+
+/// How many pages these bytes would fill.
+fn pages(bytes: usize) -> u64 {
+    bytes.div_ceil(base::PAGE_SIZE) as u64
 }
 
 #[cold]

@@ -80,6 +80,7 @@ impl Wal {
         record::place(bytes, start);
         self.copy(slot, start, bytes);
         self.slots.count(slot, bytes.len() as u64, images);
+        crate::usage::count(bytes.len() as u64, images);
         self.slots.release(slot);
         let end = start + bytes.len() as u64;
         self.after_insert(start, end);
@@ -149,6 +150,7 @@ impl Wal {
     #[cold]
     fn copy_in_pieces(&self, slot: usize, start: u64, bytes: &[u8]) {
         self.counters.buffers_full.fetch_add(1, Ordering::Relaxed);
+        crate::usage::count_buffers_full();
         let end = start + bytes.len() as u64;
         let mut at = start;
         while at < end {

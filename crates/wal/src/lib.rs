@@ -24,6 +24,7 @@ mod recovery;
 mod rmgr;
 mod segment;
 mod slots;
+mod usage;
 
 pub use builder::{BlockFlags, RecordBuilder};
 pub use control::{CheckPoint, Control, ControlFile, DbState};
@@ -35,3 +36,4 @@ pub use recovery::{PageSource, RecoveryEnd, Redo, RedoTable};
 pub use rmgr::{Rmgr, xlog_info};
 pub use segment::{FileOptions, parse_segment_name, segment_name};
 pub use slots::Slots;
+pub use usage::WalUsage;

@@ -9,9 +9,12 @@ use crate::sysfn::ViewNames;
 use crate::{Session, StatementEnv};
 use base::settings;
 use base::{Oid, Result, bail};
+use buffer::BufferUsage;
 use executor::{Detail, Execution, NodeStats};
 use functions::FnEnv;
-use ir::explain::{ExplainOptions, Figure, Format, Measured, NodeRun, explain, explain_utility};
+use ir::explain::{
+    BufferUse, ExplainOptions, Figure, Format, Measured, NodeRun, WalUse, explain, explain_utility,
+};
 use ir::{PlannedStmt, Query};
 use parser::ast::{DefElem, ExplainStmt, Stmt};
 use std::sync::Arc;
@@ -106,6 +109,7 @@ impl Session {
         sink: &mut dyn Sink,
     ) -> Result<&'static str> {
         let (mut options, generic) = options_of(stmt)?;
+        options.io_timing = self.core.settings.lock().bool("track_io_timing");
         let trace = self.core.resolved().trace;
         let tells_ids = options.verbose && trace.query_ids && !trace.hides_query_ids;
         if let Some(changed) = &mut options.settings {
@@ -197,11 +201,15 @@ impl Session {
         let values = (!generic && !params.is_empty()).then_some(params);
         let query_id = options.query_id.is_some().then(|| query_id(&query));
         let options = &ExplainOptions { query_id, ..options.clone() };
+        let (held, pages) = (os::memory::thread_bytes(), BufferUsage::current());
         let plan = self.plan(&env, query, values, 0.0)?;
         let spent = os::clock::monotonic_nanos() - begin;
+        let held = (os::memory::thread_bytes() - held).max(0) as u64;
+        let pages = BufferUsage::current() - pages;
         let mut measured = Measured {
             planning_ms: Some(spent as f64 / 1e6),
-            planning_memory_kb: options.memory.then_some((0, 0)),
+            planning_buffers: options.buffers.then(|| buffer_use(&pages, options)),
+            planning_memory_kb: options.memory.then(|| planning_memory(held)),
             ..Measured::default()
         };
         let text = if options.analyze {
@@ -260,22 +268,25 @@ impl Session {
         measured.removed = run.ruled_out(parts.cx(env))?;
         let columns: Vec<Option<Oid>> =
             plan.plan.target.iter().map(|t| (!t.junk).then(|| t.expr.ty())).collect();
-        let (mut bytes, mut serializing) = (0, 0);
+        let (mut bytes, mut serializing, mut pages) = (0, 0, BufferUsage::default());
         while let Some(batch) = run.next_batch(parts.cx(env), 0)? {
             self.check_interrupts()?;
             if let Some(format) = options.serialize {
                 let begin = os::clock::monotonic_nanos();
+                let before = BufferUsage::current();
                 bytes += serialized_size(&batch, &columns, format, env)?;
                 serializing += os::clock::monotonic_nanos() - begin;
+                pages += BufferUsage::current() - before;
             }
         }
         measured.serialization =
             options.serialize.map(|f| (f, serializing as f64 / 1e6, bytes.div_ceil(1024)));
+        measured.serialization_buffers = buffer_use(&pages, options);
         let spent = os::clock::monotonic_nanos() - begin;
         measured.execution_ms = Some(spent as f64 / 1e6);
         if let Some(all) = run.take_instrumentation() {
-            measured.workers = all.workers.into_iter().map(node_runs).collect();
-            measured.nodes = node_runs(all.nodes);
+            measured.workers = all.workers.into_iter().map(|w| node_runs(w, options)).collect();
+            measured.nodes = node_runs(all.nodes, options);
         }
         Ok(plan)
     }
@@ -355,7 +366,34 @@ fn plan_params(stmt: &PlannedStmt) -> bool {
     plans(stmt).into_iter().filter_map(prune_of).any(of)
 }
 
-fn node_runs(nodes: Vec<NodeStats>) -> Vec<NodeRun> {
+/// Pages touched, as EXPLAIN shows them.
+fn buffer_use(b: &BufferUsage, options: &ExplainOptions) -> BufferUse {
+    let ms = |nanos: [u64; 3]| match options.io_timing {
+        true => nanos.map(|n| n as f64 / 1e6),
+        false => [0.0; 3],
+    };
+    BufferUse {
+        shared_hit: b.shared_hit,
+        shared_read: b.shared_read,
+        shared_dirtied: b.shared_dirtied,
+        shared_written: b.shared_written,
+        local_hit: b.local_hit,
+        local_read: b.local_read,
+        local_dirtied: b.local_dirtied,
+        local_written: b.local_written,
+        temp_read: b.temp_read,
+        temp_written: b.temp_written,
+        read_ms: ms(b.read_nanos),
+        write_ms: ms(b.write_nanos),
+    }
+}
+
+/// Kilobytes that the planner held, and what the allocator has put aside for them at least.
+fn planning_memory(bytes: u64) -> (u64, u64) {
+    (bytes.div_ceil(1024), bytes.div_ceil(8192) * 8)
+}
+
+fn node_runs(nodes: Vec<NodeStats>, options: &ExplainOptions) -> Vec<NodeRun> {
     nodes
         .into_iter()
         .map(|n| NodeRun {
@@ -365,6 +403,13 @@ fn node_runs(nodes: Vec<NodeStats>) -> Vec<NodeRun> {
             total_ms: n.total_ms,
             removed_by_filter: n.removed_by_filter,
             removed_by_join: n.removed_by_join,
+            buffers: buffer_use(&n.buffers, options),
+            wal: WalUse {
+                records: n.wal.records,
+                full_pages: n.wal.images,
+                bytes: n.wal.bytes,
+                buffers_full: n.wal.buffers_full,
+            },
             figures: n
                 .details
                 .into_iter()

@@ -10,6 +10,7 @@ use super::{Node, NodeSpec};
 use crate::compile::PlanCompiler;
 use crate::counts;
 use crate::expr::Qual;
+use crate::instrument::Usage;
 use crate::output::Pump;
 use crate::run::Run;
 use access::heap::{BitmapPage, HeapScan, ScanSource};
@@ -109,6 +110,7 @@ impl NodeSpec for BitmapSpec {
 impl Source {
     /// The places, sorted.
     fn tids(&self, run: &mut Run) -> Result<Vec<u64>> {
+        let before = run.instrumentation.is_some().then(Usage::now);
         let (id, out) = match self {
             Source::Index { id, index, keys } => {
                 let keys = keys.eval(run)?;
@@ -152,6 +154,9 @@ impl Source {
         if let Some(all) = &mut run.instrumentation {
             let stats = all.node(id);
             stats.loops += 1;
+            if let Some(before) = before {
+                before.credit(stats);
+            }
             if matches!(self, Source::Index { .. }) {
                 stats.rows += out.len() as f64;
             }

@@ -16,6 +16,10 @@ pub struct BufferUse {
     pub local_written: u64,
     pub temp_read: u64,
     pub temp_written: u64,
+    /// Milliseconds of reads and writes, if they are timed: of shared pages, of temporary
+    /// relations, of temporary files.
+    pub read_ms: [f64; 3],
+    pub write_ms: [f64; 3],
 }
 
 impl BufferUse {
@@ -103,6 +107,8 @@ pub struct Measured {
     pub triggers: Vec<TriggerRun>,
     /// Making rows into what a client gets: format, milliseconds, kilobytes.
     pub serialization: Option<(&'static str, f64, u64)>,
+    /// Pages touched meanwhile.
+    pub serialization_buffers: BufferUse,
     /// Children of appends (by `Plan::id`) that were ruled out before the run.
     pub removed: Vec<(u32, Vec<usize>)>,
 }
@@ -213,6 +219,29 @@ impl Explainer<'_> {
         for (label, n) in all {
             self.w.integer(label, "", n as i64);
         }
+        if self.options.io_timing {
+            for (i, kind) in ["Shared", "Local", "Temp"].iter().enumerate() {
+                self.w.float(&format!("{kind} I/O Read Time"), "ms", b.read_ms[i], 3);
+                self.w.float(&format!("{kind} I/O Write Time"), "ms", b.write_ms[i], 3);
+            }
+        }
+    }
+
+    /// How long reads and writes took, as far as they did.
+    fn io_line(&mut self, b: &BufferUse) {
+        let group = |(i, kind): (usize, &&str)| {
+            let some: Vec<String> = [("read", b.read_ms[i]), ("write", b.write_ms[i])]
+                .iter()
+                .filter(|t| t.1 > 0.0)
+                .map(|(word, ms)| format!("{word}={ms:.3}"))
+                .collect();
+            (!some.is_empty()).then(|| format!("{kind} {}", some.join(" ")))
+        };
+        let groups: Vec<String> =
+            ["shared", "local", "temp"].iter().enumerate().filter_map(group).collect();
+        if !groups.is_empty() {
+            self.w.text("I/O Timings", &groups.join(", "));
+        }
     }
 
     fn buffer_line(&mut self, b: &BufferUse) {
@@ -231,6 +260,7 @@ impl Explainer<'_> {
         if !groups.is_empty() {
             self.w.text("Buffers", &groups.join(", "));
         }
+        self.io_line(b);
     }
 
     pub(super) fn wal_use(&mut self, u: &WalUse) {

@@ -27,6 +27,8 @@ pub struct ExplainOptions {
     pub verbose: bool,
     pub costs: bool,
     pub buffers: bool,
+    /// Whether reads and writes are timed.
+    pub io_timing: bool,
     pub wal: bool,
     pub timing: bool,
     pub summary: bool,
@@ -210,6 +212,11 @@ impl<'a> Explainer<'a> {
         if self.w.is_text() {
             let time = if timing { format!("time={ms:.3} ms  ") } else { String::new() };
             self.w.text("Serialization", &format!("{time}output={kb}kB  format={format}"));
+            if self.options.buffers {
+                self.w.indent += 1;
+                self.buffer_use(&self.measured.serialization_buffers);
+                self.w.indent -= 1;
+            }
             return;
         }
         self.w.open("Serialization", Some("Serialization"), true);
@@ -219,7 +226,7 @@ impl<'a> Explainer<'a> {
         self.w.integer("Output Volume", "kB", kb as i64);
         self.w.text("Format", format);
         if self.options.buffers {
-            self.buffer_use(&BufferUse::default());
+            self.buffer_use(&self.measured.serialization_buffers);
         }
         self.w.close("Serialization", true);
     }
