@@ -8,6 +8,7 @@ pub mod build;
 mod error;
 mod ids;
 pub mod memory;
+pub mod progress;
 pub mod quoting;
 pub mod settings;
 pub mod sqlstate;

@@ -220,46 +220,61 @@ WHERE c.relkind IN ('r', 'v', 'f', 'p')
     OR has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
     OR has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE, REFERENCES'));
 -- pg_catalog.pg_stat_progress_analyze
-SELECT NULL::integer AS pid, NULL::oid AS datid, NULL::name AS datname, NULL::oid AS relid,
-  NULL::text AS phase, NULL::bigint AS sample_blks_total, NULL::bigint AS sample_blks_scanned,
-  NULL::bigint AS ext_stats_total, NULL::bigint AS ext_stats_computed,
-  NULL::bigint AS child_tables_total, NULL::bigint AS child_tables_done,
-  NULL::oid AS current_child_table_relid, NULL::double precision AS delay_time
-WHERE false;
+SELECT s.pid, s.datid, d.datname, s.relid, CASE s.param1 WHEN 0 THEN 'initializing' WHEN 1 THEN
+  'acquiring sample rows' WHEN 2 THEN 'acquiring inherited sample rows' WHEN 3 THEN
+  'computing statistics' WHEN 4 THEN 'computing extended statistics' WHEN 5 THEN
+  'finalizing analyze' END AS phase, s.param2 AS sample_blks_total, s.param3 AS
+  sample_blks_scanned, s.param4 AS ext_stats_total, s.param5 AS ext_stats_computed, s.param6 AS
+  child_tables_total, s.param7 AS child_tables_done, s.param8::oid AS current_child_table_relid,
+  s.param9::double precision / 1000000::double precision AS delay_time
+FROM pg_stat_get_progress_info('ANALYZE') s LEFT JOIN pg_database d ON s.datid = d.oid;
 -- pg_catalog.pg_stat_progress_basebackup
-SELECT NULL::integer AS pid, NULL::text AS phase, NULL::bigint AS backup_total,
-  NULL::bigint AS backup_streamed, NULL::bigint AS tablespaces_total,
-  NULL::bigint AS tablespaces_streamed
-WHERE false;
+SELECT s.pid, CASE s.param1 WHEN 0 THEN 'initializing' WHEN 1 THEN
+  'waiting for checkpoint to finish' WHEN 2 THEN 'estimating backup size' WHEN 3 THEN
+  'streaming database files' WHEN 4 THEN 'waiting for wal archiving to finish' WHEN 5 THEN
+  'transferring wal files' END AS phase, CASE s.param2 WHEN -1 THEN NULL ELSE s.param2 END AS
+  backup_total, s.param3 AS backup_streamed, s.param4 AS tablespaces_total, s.param5 AS
+  tablespaces_streamed
+FROM pg_stat_get_progress_info('BASEBACKUP') s;
 -- pg_catalog.pg_stat_progress_cluster
-SELECT NULL::integer AS pid, NULL::oid AS datid, NULL::name AS datname, NULL::oid AS relid,
-  NULL::text AS command, NULL::text AS phase, NULL::oid AS cluster_index_relid,
-  NULL::bigint AS heap_tuples_scanned, NULL::bigint AS heap_tuples_written,
-  NULL::bigint AS heap_blks_total, NULL::bigint AS heap_blks_scanned,
-  NULL::bigint AS index_rebuild_count
-WHERE false;
+SELECT s.pid, s.datid, d.datname, s.relid, CASE s.param1 WHEN 1 THEN 'CLUSTER' WHEN 2 THEN
+  'VACUUM FULL' END AS command, CASE s.param2 WHEN 0 THEN 'initializing' WHEN 1 THEN
+  'seq scanning heap' WHEN 2 THEN 'index scanning heap' WHEN 3 THEN 'sorting tuples' WHEN 4 THEN
+  'writing new heap' WHEN 5 THEN 'swapping relation files' WHEN 6 THEN 'rebuilding index' WHEN 7
+  THEN 'performing final cleanup' END AS phase, s.param3::oid AS cluster_index_relid, s.param4
+  AS heap_tuples_scanned, s.param5 AS heap_tuples_written, s.param6 AS heap_blks_total, s.param7
+  AS heap_blks_scanned, s.param8 AS index_rebuild_count
+FROM pg_stat_get_progress_info('CLUSTER') s LEFT JOIN pg_database d ON s.datid = d.oid;
 -- pg_catalog.pg_stat_progress_copy
-SELECT NULL::integer AS pid, NULL::oid AS datid, NULL::name AS datname, NULL::oid AS relid,
-  NULL::text AS command, NULL::text AS type, NULL::bigint AS bytes_processed,
-  NULL::bigint AS bytes_total, NULL::bigint AS tuples_processed,
-  NULL::bigint AS tuples_excluded, NULL::bigint AS tuples_skipped
-WHERE false;
+SELECT s.pid, s.datid, d.datname, s.relid, CASE s.param5 WHEN 1 THEN 'COPY FROM' WHEN 2 THEN
+  'COPY TO' END AS command, CASE s.param6 WHEN 1 THEN 'FILE' WHEN 2 THEN 'PROGRAM' WHEN 3 THEN
+  'PIPE' WHEN 4 THEN 'CALLBACK' END AS type, s.param1 AS bytes_processed, s.param2 AS
+  bytes_total, s.param3 AS tuples_processed, s.param4 AS tuples_excluded, s.param7 AS
+  tuples_skipped
+FROM pg_stat_get_progress_info('COPY') s LEFT JOIN pg_database d ON s.datid = d.oid;
 -- pg_catalog.pg_stat_progress_create_index
-SELECT NULL::integer AS pid, NULL::oid AS datid, NULL::name AS datname, NULL::oid AS relid,
-  NULL::oid AS index_relid, NULL::text AS command, NULL::text AS phase,
-  NULL::bigint AS lockers_total, NULL::bigint AS lockers_done,
-  NULL::bigint AS current_locker_pid, NULL::bigint AS blocks_total, NULL::bigint AS blocks_done,
-  NULL::bigint AS tuples_total, NULL::bigint AS tuples_done, NULL::bigint AS partitions_total,
-  NULL::bigint AS partitions_done
-WHERE false;
+SELECT s.pid, s.datid, d.datname, s.relid, s.param7::oid AS index_relid, CASE s.param1 WHEN 1
+  THEN 'CREATE INDEX' WHEN 2 THEN 'CREATE INDEX CONCURRENTLY' WHEN 3 THEN 'REINDEX' WHEN 4 THEN
+  'REINDEX CONCURRENTLY' END AS command, CASE s.param10 WHEN 0 THEN 'initializing' WHEN 1 THEN
+  'waiting for writers before build' WHEN 2 THEN ('building index' || COALESCE((': ' ||
+  pg_indexam_progress_phasename(s.param9::oid, s.param11)), '')) WHEN 3 THEN
+  'waiting for writers before validation' WHEN 4 THEN 'index validation: scanning index' WHEN 5
+  THEN 'index validation: sorting tuples' WHEN 6 THEN 'index validation: scanning table' WHEN 7
+  THEN 'waiting for old snapshots' WHEN 8 THEN 'waiting for readers before marking dead' WHEN 9
+  THEN 'waiting for readers before dropping' END AS phase, s.param4 AS lockers_total, s.param5
+  AS lockers_done, s.param6 AS current_locker_pid, s.param16 AS blocks_total, s.param17 AS
+  blocks_done, s.param12 AS tuples_total, s.param13 AS tuples_done, s.param14 AS
+  partitions_total, s.param15 AS partitions_done
+FROM pg_stat_get_progress_info('CREATE INDEX') s LEFT JOIN pg_database d ON s.datid = d.oid;
 -- pg_catalog.pg_stat_progress_vacuum
-SELECT NULL::integer AS pid, NULL::oid AS datid, NULL::name AS datname, NULL::oid AS relid,
-  NULL::text AS phase, NULL::bigint AS heap_blks_total, NULL::bigint AS heap_blks_scanned,
-  NULL::bigint AS heap_blks_vacuumed, NULL::bigint AS index_vacuum_count,
-  NULL::bigint AS max_dead_tuple_bytes, NULL::bigint AS dead_tuple_bytes,
-  NULL::bigint AS num_dead_item_ids, NULL::bigint AS indexes_total,
-  NULL::bigint AS indexes_processed, NULL::double precision AS delay_time
-WHERE false;
+SELECT s.pid, s.datid, d.datname, s.relid, CASE s.param1 WHEN 0 THEN 'initializing' WHEN 1 THEN
+  'scanning heap' WHEN 2 THEN 'vacuuming indexes' WHEN 3 THEN 'vacuuming heap' WHEN 4 THEN
+  'cleaning up indexes' WHEN 5 THEN 'truncating heap' WHEN 6 THEN 'performing final cleanup' END
+  AS phase, s.param2 AS heap_blks_total, s.param3 AS heap_blks_scanned, s.param4 AS
+  heap_blks_vacuumed, s.param5 AS index_vacuum_count, s.param6 AS max_dead_tuple_bytes, s.param7
+  AS dead_tuple_bytes, s.param8 AS num_dead_item_ids, s.param9 AS indexes_total, s.param10 AS
+  indexes_processed, s.param11::double precision / 1000000::double precision AS delay_time
+FROM pg_stat_get_progress_info('VACUUM') s LEFT JOIN pg_database d ON s.datid = d.oid;
 -- pg_catalog.pg_stat_replication
 SELECT NULL::integer AS pid, NULL::oid AS usesysid, NULL::name AS usename,
   NULL::text AS application_name, NULL::inet AS client_addr, NULL::text AS client_hostname,

@@ -3,6 +3,7 @@
 use crate::log::LogWho;
 use base::Oid;
 use base::memory::Account;
+use base::progress::{self, Command, Progress};
 use os::sync::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -115,6 +116,8 @@ struct Entry {
     memory: Arc<Account>,
     who: Option<Arc<LogWho>>,
     cancel_key: Vec<u8>,
+    /// How far its long command is.
+    progress: Mutex<Option<Arc<Progress>>>,
 }
 
 /// A session's place among all; it is given back when dropped.
@@ -160,7 +163,14 @@ impl Activity {
         let pid = info.pid;
         let mut cancel_key = vec![0; 32];
         os::random::fill(&mut cancel_key);
-        let entry = Arc::new(Entry { info: Mutex::new(info), interrupts, memory, who, cancel_key });
+        let entry = Arc::new(Entry {
+            info: Mutex::new(info),
+            interrupts,
+            memory,
+            who,
+            cancel_key,
+            progress: Mutex::new(None),
+        });
         self.inner.sessions.lock().insert(pid, entry.clone());
         Place { activity: self.inner.clone(), entry, pid }
     }
@@ -173,6 +183,29 @@ impl Activity {
     /// One session as it is now, and how the log knows it.
     pub(crate) fn session(&self, pid: i32) -> Option<(SessionInfo, Option<Arc<LogWho>>)> {
         self.find(pid).map(|e| (e.info.lock().clone(), e.who.clone()))
+    }
+
+    /// Says that a session runs a long command on this thread, until the result is dropped.
+    /// None if it tells how far it is already.
+    pub(crate) fn progress(&self, pid: i32, command: Command, relation: Oid) -> Option<Telling> {
+        if progress::is_told() {
+            return None;
+        }
+        let entry = self.find(pid)?;
+        let figures = Progress::new(command, relation.0);
+        *entry.progress.lock() = Some(Arc::clone(&figures));
+        progress::begin(figures);
+        Some(Telling(entry))
+    }
+
+    /// The sessions that run such a command: number, database, how far they are.
+    pub(crate) fn progress_of(&self, command: Command) -> Vec<(i32, Oid, Arc<Progress>)> {
+        let sessions = self.inner.sessions.lock();
+        let told = |(pid, entry): (&i32, &Arc<Entry>)| {
+            let figures = entry.progress.lock().clone()?;
+            (figures.command == command).then(|| (*pid, entry.info.lock().database, figures))
+        };
+        sessions.iter().filter_map(told).collect()
     }
 
     /// How many there are.
@@ -246,6 +279,16 @@ impl Activity {
         for entry in self.inner.sessions.lock().values() {
             entry.interrupts.terminate();
         }
+    }
+}
+
+/// A command that tells how far it is.
+pub(crate) struct Telling(Arc<Entry>);
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        progress::end();
+        *self.0.progress.lock() = None;
     }
 }
 

@@ -5,10 +5,10 @@
 //! then. The counts are in memory only: after a restart they begin at zero, which costs a late
 //! vacuum and nothing else.
 
+use crate::command::upkeep_report::Told;
 use crate::session::SessionOptions;
-use crate::stats::Work;
 use crate::{Database, Session};
-use base::{Error, Oid, Result};
+use base::{Oid, Result};
 use catalog::{RelKind, RelationDesc};
 use os::sync::Mutex;
 use std::collections::HashMap;
@@ -242,42 +242,20 @@ fn one_table(session: &mut Session, table: Oid, counts: Changes) -> Result<()> {
     }
     let defaults = database.defaults();
     let need = Thresholds { defaults: &defaults, rel: &rel }.need(counts);
-    let schema = view.namespace(rel.namespace)?.name.to_string();
-    let name = format!("{}.{schema}.{}", session.core.database_name, rel.name);
+    let own = rel.option("log_autovacuum_min_duration").and_then(|v| v.parse().ok());
+    let set = || defaults.get("log_autovacuum_min_duration").map_or(600_000, |v| v.as_i64());
+    let told = Told::Log(own.unwrap_or_else(set));
     drop(view);
-    let least = defaults.get("log_autovacuum_min_duration").map_or(600_000, |v| v.as_i64());
-    let told = |what: &str, started: u64| {
-        let micros = (os::clock::monotonic_nanos() - started) / 1000;
-        if least >= 0 && micros / 1000 >= least as u64 {
-            database.log_as(
-                "autovacuum worker",
-                &Error::with_severity(
-                    base::Severity::Log,
-                    base::SqlState::SUCCESSFUL_COMPLETION,
-                    format!(
-                        "automatic {what} of table \"{name}\"\nsystem usage: elapsed: {:.2} s",
-                        micros as f64 / 1e6
-                    ),
-                ),
-            );
-        }
-    };
     if need.vacuum {
-        let started = os::clock::monotonic_nanos();
-        session.vacuum_table(table)?;
+        session.vacuum_table(table, told)?;
         session.commit_transaction()?;
         database.changes.vacuumed(db, table, counts);
-        database.stats.worked(db, table, Work::AutoVacuum, None);
-        told("vacuum", started);
         session.ensure_transaction()?;
     }
     if need.analyze {
-        let started = os::clock::monotonic_nanos();
-        crate::command::analyze::analyze_table(session, table, &[])?;
+        crate::command::analyze::analyze_table(session, table, &[], told)?;
         session.commit_transaction()?;
         database.changes.analysed(db, table, counts);
-        database.stats.worked(db, table, Work::AutoAnalyze, None);
-        told("analyze", started);
     }
     session.rollback_all()
 }

@@ -5,6 +5,7 @@ use super::page::{self, Bytes, MAX_TUPLES};
 use super::prune::Fate;
 use super::rel::HeapRel;
 use super::visibility::{Chain, PageFacts, Undertaker};
+use base::progress::{self, Command};
 use base::{BlockNo, Error, Fork, PAGE_SIZE, Result, Tid, WaitEvent};
 use buffer::ReadStream;
 use os::sync::Relay;
@@ -43,6 +44,8 @@ struct Chunk {
     values: Vec<Datum>,
     live: u64,
     broken_chains: bool,
+    /// How many pages that were.
+    pages: i64,
 }
 
 /// Reads pages.
@@ -98,6 +101,8 @@ impl BuildScan {
     pub fn new(rel: &Arc<HeapRel>, snapshot: &Snapshot, width: usize) -> Result<BuildScan> {
         let width = width.min(rel.desc.natts());
         let blocks = rel.nblocks()?;
+        progress::set(Command::CreateIndex, progress::index::BLOCKS, i64::from(blocks.0));
+        progress::set(Command::CreateIndex, progress::index::BLOCKS_DONE, 0);
         let ahead = match blocks.0 >= MANY_PAGES {
             true => Ahead::start(rel, snapshot, blocks, width),
             false => None,
@@ -121,6 +126,7 @@ impl BuildScan {
             if !more {
                 return Ok(None);
             }
+            progress::add(Command::CreateIndex, progress::index::BLOCKS_DONE, self.chunk.pages);
             self.live += self.chunk.live;
             self.broken_chains |= self.chunk.broken_chains;
         }
@@ -236,13 +242,14 @@ impl Reader {
     fn fill(&mut self, chunk: &mut Chunk, rows: usize) -> Result<bool> {
         chunk.rows.clear();
         chunk.values.clear();
-        (chunk.live, chunk.broken_chains) = (0, false);
+        (chunk.live, chunk.broken_chains, chunk.pages) = (0, false, 0);
         let mut bytes: Box<Bytes> = Box::new([0; PAGE_SIZE]);
         while chunk.rows.len() < rows {
             let Some(pin) = self.stream.next()? else { return Ok(!chunk.rows.is_empty()) };
             bytes.copy_from_slice(&*pin.read());
             let block = pin.block();
             drop(pin);
+            chunk.pages += 1;
             self.page(&bytes, block, chunk)?;
         }
         Ok(true)

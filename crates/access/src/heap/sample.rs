@@ -4,6 +4,7 @@ use super::page;
 use super::prune::Fate;
 use super::rel::HeapRel;
 use super::visibility::{PageFacts, Undertaker};
+use base::progress::{self, Command};
 use base::{BlockNo, Fork, Result, Tid};
 use txn::{Sees, Snapshot};
 use types::Datum;
@@ -74,9 +75,12 @@ impl HeapRel {
         let pages = self.nblocks()?.0;
         let blocks = choose_blocks(pages, want as u32, &mut chance);
         let mut out = Sample { pages, scanned: blocks.len() as u32, ..Sample::default() };
+        progress::set(Command::Analyze, progress::analyze::BLOCKS, blocks.len() as i64);
+        progress::set(Command::Analyze, progress::analyze::SCANNED, 0);
         let horizon = self.storage.horizon();
         let mut stream = self.stream(Fork::Main, Box::new(blocks.into_iter()))?;
         while let Some(pin) = stream.next()? {
+            progress::add(Command::Analyze, progress::analyze::SCANNED, 1);
             pause(pin.block())?;
             let bytes: Box<page::Bytes> = Box::new(*pin.read());
             let block = pin.block();

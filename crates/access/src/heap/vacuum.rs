@@ -8,9 +8,15 @@ use super::rel::HeapRel;
 use super::visibility::{PageFacts, Undertaker};
 use super::{record, vm};
 use crate::index::{self, IndexRel};
+use base::progress::{self, Command, vacuum as figure};
 use base::{BlockNo, Fork, Lsn, Result, Tid, Xid};
 use buffer::PageMut;
 use std::sync::Arc;
+
+/// Tells how far the vacuum is.
+fn tell(number: usize, value: i64) {
+    progress::set(Command::Vacuum, number, value);
+}
 
 /// How to vacuum.
 pub struct VacuumOptions<'a> {
@@ -54,6 +60,10 @@ pub struct VacuumReport {
     pub index_passes: u32,
     /// Pages newly marked all-visible.
     pub new_all_visible: u32,
+    /// Pages newly marked all-frozen, and how many of those were all-visible before.
+    pub new_all_frozen: u32,
+    /// See `new_all_frozen`.
+    pub frozen_visible: u32,
     /// Pages marked all-visible at the end.
     pub all_visible: u32,
     /// And all-frozen.
@@ -108,14 +118,21 @@ impl HeapRel {
             nonempty_end: 0,
         };
         v.report.indexes = vec![index::VacuumStats::default(); indexes.len()];
+        tell(figure::INDEXES, indexes.len() as i64);
+        tell(figure::MAX_DEAD_BYTES, v.options.dead_limit as i64 * 8);
+        tell(figure::PHASE, figure::SCANNING);
         v.scan()?;
         v.sweep()?;
+        tell(figure::PHASE, figure::INDEX_CLEANUP);
+        tell(figure::INDEXES_DONE, 0);
         for (i, index) in indexes.iter().enumerate() {
             index.am().cleanup(&self.storage, index, &mut v.report.indexes[i])?;
+            tell(figure::INDEXES_DONE, i as i64 + 1);
         }
         v.estimate(known_tuples);
         self.files.vacuum_free_space()?;
         v.truncate()?;
+        tell(figure::PHASE, figure::FINAL_CLEANUP);
         (v.report.all_visible, v.report.all_frozen) = self.visibility_counts()?;
         Ok(v.report)
     }
@@ -129,9 +146,9 @@ impl HeapRel {
         for off in 1..=page::max_offset(page) {
             let t = match page::line(page, off) {
                 page::Line::Dead => {
+                    // It goes before the end of the table is looked at.
                     a.dead.push(off);
                     a.visible = false;
-                    a.used = true;
                     continue;
                 }
                 page::Line::Unused | page::Line::Redirect(_) => continue,
@@ -194,6 +211,7 @@ impl Vacuum<'_, '_> {
         let rel = self.rel;
         let all = rel.nblocks()?;
         self.report.pages = all.0;
+        tell(figure::BLOCKS, i64::from(all.0));
         let blocks = self.blocks_to_scan(all)?;
         self.report.scanned = blocks.len() as u32;
         // What was skipped holds rows.
@@ -208,6 +226,7 @@ impl Vacuum<'_, '_> {
         let mut stream = rel.stream(Fork::Main, Box::new(blocks.into_iter()))?;
         while let Some(pin) = stream.next()? {
             let block = pin.block();
+            tell(figure::SCANNED, i64::from(block.0));
             (self.options.pause)(block, all)?;
             let mut page = pin.write();
             let free = self.page(&mut page)?;
@@ -263,9 +282,8 @@ impl Vacuum<'_, '_> {
             self.nonempty_end = self.nonempty_end.max(block.0 + 1);
         }
         if a.bits() != 0 {
-            if self.rel.visibility(block)? & vm::ALL_VISIBLE == 0 {
-                self.report.new_all_visible += 1;
-            }
+            let before = self.rel.visibility(block)?;
+            self.count_bits(before, a.bits());
             self.rel.set_visible(page, a.bits())?;
         }
         if a.dead.is_empty() || !self.options.index_cleanup {
@@ -274,7 +292,19 @@ impl Vacuum<'_, '_> {
         self.report.dead_item_pages += 1;
         let tid = |&offset: &u16| Tid { block, offset }.to_u64();
         self.dead.tids.extend(a.dead.iter().map(tid));
+        tell(figure::DEAD_ITEMS, self.dead.tids.len() as i64);
+        tell(figure::DEAD_BYTES, self.dead.tids.len() as i64 * 8);
         Ok(None)
+    }
+
+    /// A page gets these bits in the visibility map.
+    fn count_bits(&mut self, before: u8, bits: u8) {
+        let new = bits & !before;
+        self.report.new_all_visible += u32::from(new & vm::ALL_VISIBLE != 0);
+        if new & vm::ALL_FROZEN != 0 {
+            self.report.new_all_frozen += 1;
+            self.report.frozen_visible += u32::from(before & vm::ALL_VISIBLE != 0);
+        }
     }
 
     fn count(&mut self, plan: &PrunePlan, gone: usize) {
@@ -290,11 +320,16 @@ impl Vacuum<'_, '_> {
         }
         let dead = std::mem::take(&mut self.dead);
         let storage = &self.rel.storage;
+        tell(figure::PHASE, figure::INDEX_VACUUM);
+        tell(figure::INDEXES_DONE, 0);
         for (i, index) in self.indexes.iter().enumerate() {
             let stats = &mut self.report.indexes[i];
             index.am().bulk_delete(storage, index, &|tid| dead.contains(tid), stats)?;
+            tell(figure::INDEXES_DONE, i as i64 + 1);
         }
-        self.report.index_passes += 1;
+        self.report.index_passes += u32::from(!self.indexes.is_empty());
+        tell(figure::INDEX_PASSES, i64::from(self.report.index_passes));
+        tell(figure::PHASE, figure::HEAP_VACUUM);
         self.report.dead_items += dead.tids.len() as u64;
         let mut at = 0;
         while at < dead.tids.len() {
@@ -303,8 +338,12 @@ impl Vacuum<'_, '_> {
                 dead.tids[at..].iter().take_while(|&&t| Tid::from_u64(t).block == block).count();
             (self.options.pause)(block, BlockNo(self.report.pages))?;
             self.free_lines(block, &dead.tids[at..at + n])?;
+            tell(figure::VACUUMED, i64::from(block.0) + 1);
             at += n;
         }
+        tell(figure::DEAD_ITEMS, 0);
+        tell(figure::DEAD_BYTES, 0);
+        tell(figure::PHASE, figure::SCANNING);
         Ok(())
     }
 
@@ -325,7 +364,8 @@ impl Vacuum<'_, '_> {
         }
         let a = rel.appraise(&page, self.horizon)?;
         if a.bits() != 0 {
-            self.report.new_all_visible += 1;
+            let before = rel.visibility(block)?;
+            self.count_bits(before, a.bits());
             rel.set_visible(&mut page, a.bits())?;
         }
         let free = page::free_space(&page);
@@ -356,6 +396,7 @@ impl Vacuum<'_, '_> {
         if empty == 0 || (empty < 1000 && empty < pages / 16) {
             return Ok(());
         }
+        tell(figure::PHASE, figure::TRUNCATING);
         if !lock()? {
             return Ok(());
         }

@@ -1,7 +1,9 @@
 //! ANALYZE: a sample of a table's rows, and what it says about each column, in `pg_statistic`.
 
+use super::upkeep_report::{Told, Work};
 use crate::Session;
 use crate::session::RunParts;
+use base::progress::{self, Command, analyze as figure};
 use base::{Oid, Result};
 use catalog::{RelKind, RelationDesc, RowStore, RowWriter, SysRow, indexes, oids, vector};
 use executor::RowExprs;
@@ -22,16 +24,24 @@ struct Stats {
 }
 
 /// Analyses one table: these columns of it, or all.
-pub fn analyze_table(session: &mut Session, table: Oid, only: &[String]) -> Result<()> {
+pub fn analyze_table(session: &mut Session, table: Oid, only: &[String], told: Told) -> Result<()> {
     const SHARE_UPDATE_EXCLUSIVE: u8 = 4;
     session.lock_relation(table, SHARE_UPDATE_EXCLUSIVE)?;
     let view = session.core.view()?;
     let Some(rel) = view.find_relation(table)? else { return Ok(()) };
     if rel.kind == RelKind::Partitioned {
-        return analyze_tree(session, &rel, only);
+        let _telling = session.core.progress(Command::Analyze, table);
+        return analyze_tree(session, &rel, only, Work::begin(session, told).as_ref());
     }
     if !matches!(rel.kind, RelKind::Table | RelKind::MatView) || rel.oid == oids::PG_STATISTIC {
         return Ok(());
+    }
+    let _telling = session.core.progress(Command::Analyze, table);
+    let tell = |phase| progress::set(Command::Analyze, figure::PHASE, phase);
+    let work = Work::begin(session, told);
+    let schema = view.namespace(rel.namespace)?.name.clone();
+    if let Some(work) = &work {
+        work.step(session, format!("analyzing \"{schema}.{}\"", rel.name));
     }
     let storage = session.core.database.storage().clone();
     let open = rel.open(&storage, &view)?.clone();
@@ -40,7 +50,12 @@ pub fn analyze_table(session: &mut Session, table: Oid, only: &[String]) -> Resu
     let interrupts = session.interrupts().clone();
     let mut pause = |_: base::BlockNo| interrupts.check();
     let want = 300 * most_wanted(session, &columns);
+    tell(figure::SAMPLING);
     let sample = open.heap.sample(&snapshot, want, os::random::u64(), &mut pause)?;
+    if let Some(work) = &work {
+        work.sampled(session, &rel.name, &sample);
+    }
+    tell(figure::COMPUTING);
     for (i, target) in columns {
         let values: Vec<&Datum> = sample.rows.iter().map(|(_, row)| &row[i]).collect();
         if values.is_empty() {
@@ -55,6 +70,7 @@ pub fn analyze_table(session: &mut Session, table: Oid, only: &[String]) -> Resu
         let rows: Vec<&[Datum]> = sample.rows.iter().map(|(_, row)| &row[..]).collect();
         analyze_index_exprs(session, &rel, &rows, sample.total_rows)?;
     }
+    tell(figure::FINALIZING);
     let class = [
         ("relpages", Datum::I32(sample.pages as i32)),
         ("reltuples", Datum::F32(sample.total_rows as f32)),
@@ -63,7 +79,7 @@ pub fn analyze_table(session: &mut Session, table: Oid, only: &[String]) -> Resu
     if rel.has_subclass {
         match view.children(table)?.is_empty() {
             true => session.core.set_class(table, &[("relhassubclass", Datum::Bool(false))])?,
-            false => analyze_tree(session, &rel, only)?,
+            false => analyze_tree(session, &rel, only, work.as_ref())?,
         }
     }
     for (desc, index) in rel.indexes.iter().zip(&open.indexes) {
@@ -74,6 +90,17 @@ pub fn analyze_table(session: &mut Session, table: Oid, only: &[String]) -> Resu
         ];
         session.core.set_class(desc.oid, &class)?;
     }
+    if let Some(work) = &work {
+        let name = format!("{}.{schema}.{}", session.core.database_name, rel.name);
+        work.analysed(session, &name);
+    }
+    let done = match session.is_background() {
+        true => crate::stats::Work::AutoAnalyze,
+        false => crate::stats::Work::Analyze,
+    };
+    let rows = Some((sample.total_rows, sample.dead_rows));
+    let db = if rel.shared { Oid::INVALID } else { session.core.state.oid };
+    session.core.database.stats.worked(db, table, done, rows);
     Ok(())
 }
 
@@ -154,8 +181,19 @@ struct Member {
 }
 
 /// Analyses a table together with its children: of each as many rows as it has a share.
-fn analyze_tree(session: &mut Session, rel: &RelationDesc, only: &[String]) -> Result<()> {
+fn analyze_tree(
+    session: &mut Session,
+    rel: &RelationDesc,
+    only: &[String],
+    work: Option<&Work>,
+) -> Result<()> {
     const ACCESS_SHARE: u8 = 1;
+    let tell = |figure, n| progress::set(Command::Analyze, figure, n);
+    if let Some(work) = work {
+        let schema = session.core.view()?.namespace(rel.namespace)?.name.clone();
+        work.step(session, format!("analyzing \"{schema}.{}\" inheritance tree", rel.name));
+    }
+    tell(figure::PHASE, figure::SAMPLING_CHILDREN);
     let columns = columns_of(session, rel, only)?;
     let want = 300 * most_wanted(session, &columns);
     let mut tables = vec![rel.oid];
@@ -171,6 +209,9 @@ fn analyze_tree(session: &mut Session, rel: &RelationDesc, only: &[String]) -> R
                 tables.push(child);
             }
         }
+        tell(figure::CHILDREN, tables.len() as i64);
+        tell(figure::CHILDREN_DONE, at as i64 - 1);
+        tell(figure::CHILD, i64::from(oid.0));
         if member.kind != RelKind::Table {
             continue;
         }
@@ -180,6 +221,9 @@ fn analyze_tree(session: &mut Session, rel: &RelationDesc, only: &[String]) -> R
         let interrupts = session.interrupts().clone();
         let mut pause = |_: base::BlockNo| interrupts.check();
         let sample = open.heap.sample(&snapshot, want, os::random::u64(), &mut pause)?;
+        if let Some(work) = work {
+            work.sampled(session, &member.name, &sample);
+        }
         let place = |a: &Attr| member.column_number(&a.name).map(|n| n as usize - 1);
         members.push(Member {
             rows: sample.rows,
@@ -187,6 +231,8 @@ fn analyze_tree(session: &mut Session, rel: &RelationDesc, only: &[String]) -> R
             places: rel.tuple.attrs.iter().map(place).collect(),
         });
     }
+    tell(figure::CHILDREN_DONE, tables.len() as i64);
+    tell(figure::PHASE, figure::COMPUTING);
     let total: f64 = members.iter().map(|m| m.total).sum();
     for (i, target) in columns {
         let mut values: Vec<&Datum> = Vec::new();

@@ -13,6 +13,7 @@ mod rewrite;
 pub mod set;
 pub mod tablespace;
 mod truncate;
+pub(crate) mod upkeep_report;
 pub mod vacuum;
 mod vacuum_cost;
 mod vacuum_options;

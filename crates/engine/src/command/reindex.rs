@@ -1,6 +1,8 @@
 //! REINDEX: indexes built anew. Those of system tables keep their files, which have fixed places.
 
 use crate::Session;
+use crate::session::trace::Meter;
+use base::progress::{Command, index as figure};
 use base::{Error, Oid, Result, bail, err};
 use catalog::{RelKind, RelationDesc, RowStore, oids};
 use parser::ast::{LockMode, ReindexKind, ReindexStmt};
@@ -100,15 +102,20 @@ impl Session {
     }
 
     fn rebuild(&mut self, table: &RelationDesc, index: Oid, verbose: bool) -> Result<()> {
+        let telling = self.core.progress(Command::CreateIndex, table.oid);
+        base::progress::set(Command::CreateIndex, figure::COMMAND, figure::REINDEX);
+        let meter = Meter::begin(verbose);
         if index >= Oid::FIRST_NORMAL {
             self.lock_relation(index, LockMode::AccessExclusive as u8)?;
             self.with_ddl("", |ddl| ddl.new_index_file(table.oid, index))?;
         }
-        if verbose {
+        drop(telling);
+        if let Some(meter) = meter {
             let name = self.core.view()?.relation(index)?.name.clone();
             let text = format!("index \"{name}\" was reindexed");
             let code = base::SqlState::SUCCESSFUL_COMPLETION;
-            self.core.notice(Error::with_severity(base::Severity::Info, code, text));
+            let told = Error::with_severity(base::Severity::Info, code, text);
+            self.core.notice(told.detail(meter.cpu()));
         }
         Ok(())
     }

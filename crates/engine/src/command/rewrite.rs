@@ -7,6 +7,7 @@ use crate::ddl::name::quote;
 use crate::session::RunParts;
 use access::ExecTxn;
 use access::heap::InsertOptions;
+use base::progress::{self, Command, cluster as figure};
 use base::{Oid, Result, bail, err};
 use catalog::{IndexDesc, RelKind, RelationDesc, RowStore, RowWriter, indexes, oids};
 use executor::Execution;
@@ -20,6 +21,11 @@ impl Session {
     pub(crate) fn write_anew(&mut self, table: Oid, order: Option<&IndexDesc>) -> Result<()> {
         self.lock_relation(table, LockMode::AccessExclusive as u8)?;
         let old = self.core.view()?.relation(table)?;
+        let tell = |figure, n| progress::set(Command::Cluster, figure, n);
+        let storage = self.core.database.storage();
+        let files = storage.pool.relation(old.relfile, old.persistence.for_files());
+        tell(figure::BLOCKS, i64::from(files.nblocks(base::Fork::Main)?.0));
+        tell(figure::PHASE, if order.is_some() { figure::SORTING } else { figure::SEQ_SCAN });
         // The query is made ready for the old files before the table gets new ones.
         let sql = self.rows_query(&old, order)?;
         let statements = parser::parse(&sql)?;
@@ -28,7 +34,9 @@ impl Session {
         self.with_ddl("", |ddl| ddl.new_files_without_indexes(&old))?;
         let new = self.core.view()?.relation(table)?;
         let count = self.write_rows(&mut run, &keep, &new)?;
+        tell(figure::PHASE, figure::REBUILDING);
         self.with_ddl("", |ddl| ddl.new_index_files(table))?;
+        tell(figure::PHASE, figure::FINAL_CLEANUP);
         let storage = self.core.database.storage();
         let files = storage.pool.relation(new.relfile, new.persistence.for_files());
         let pages = files.nblocks(base::Fork::Main)?.0;
@@ -116,12 +124,14 @@ impl Session {
                 }
             }
             self.check_interrupts()?;
+            progress::set(Command::Cluster, figure::TUPLES_SCANNED, count as i64);
             if rows.len() >= BATCH_ROWS * natts || batch.is_none() && !rows.is_empty() {
                 tids.clear();
                 // Who has an older snapshot finds the rows rather than an empty table.
                 let options = InsertOptions { frozen: true };
                 heap.multi_insert(&x, &mut rows.chunks_exact(natts), options, &mut tids)?;
                 rows.clear();
+                progress::set(Command::Cluster, figure::TUPLES_WRITTEN, count as i64);
             }
             if batch.is_none() {
                 return Ok(count);
@@ -137,10 +147,14 @@ impl Session {
                 return Err(e.at(option.pos));
             }
         }
+        let verbose = match stmt.options.last() {
+            Some(option) => crate::ddl::option::bool_of(option)?,
+            None => false,
+        };
         let Some(name) = &stmt.rel else {
             self.prevent_in_block("CLUSTER")?;
             for (table, index) in self.clustered_tables()? {
-                self.cluster_one(table, index)?;
+                self.cluster_one(table, index, verbose)?;
                 self.commit_transaction()?;
                 self.ensure_transaction()?;
             }
@@ -174,7 +188,7 @@ impl Session {
         if rel.kind == RelKind::Partitioned {
             return Err(base::Error::unsupported("CLUSTER of partitioned tables"));
         }
-        self.cluster_one(rel.oid, index)?;
+        self.cluster_one(rel.oid, index, verbose)?;
         Ok("CLUSTER")
     }
 
@@ -202,7 +216,7 @@ impl Session {
         Ok(found)
     }
 
-    fn cluster_one(&mut self, table: Oid, index: Oid) -> Result<()> {
+    fn cluster_one(&mut self, table: Oid, index: Oid, verbose: bool) -> Result<()> {
         self.lock_relation(table, LockMode::AccessExclusive as u8)?;
         let rel = self.core.view()?.relation(table)?;
         let Some(desc) = rel.indexes.iter().find(|i| i.oid == index).cloned() else {
@@ -234,6 +248,17 @@ impl Session {
         if rel.oid < Oid::FIRST_NORMAL {
             return Ok(());
         }
+        if verbose {
+            let schema = self.core.view()?.namespace(rel.namespace)?.name.clone();
+            let text =
+                format!("clustering \"{schema}.{}\" using sequential scan and sort", rel.name);
+            let code = base::SqlState::SUCCESSFUL_COMPLETION;
+            let info = base::Error::with_severity(base::Severity::Info, code, text);
+            self.core.notice(info);
+        }
+        let _telling = self.core.progress(Command::Cluster, table);
+        progress::set(Command::Cluster, figure::COMMAND, figure::CLUSTER);
+        progress::set(Command::Cluster, figure::INDEX, i64::from(index.0));
         self.write_anew(table, Some(&desc))
     }
 

@@ -1,16 +1,19 @@
 //! VACUUM and ANALYZE.
 
+use super::upkeep_report::{Told, Work};
 use super::vacuum_options::Options;
 use crate::Session;
 use crate::session::SessionCore;
-use access::heap::VacuumOptions;
+use crate::stats::Work as StatsWork;
+use access::heap::{VacuumOptions, VacuumReport};
+use base::progress::{self, Command, cluster};
 use base::{Error, Oid, Result, bail};
-use catalog::{RelKind, RowStore, RowWriter, indexes, oids};
+use catalog::{RelKind, RelationDesc, RowStore, RowWriter, indexes, oids};
 use parser::ast::VacuumStmt;
 use types::Datum;
 
 /// One table of VACUUM or ANALYZE, with the columns to analyse; none is all.
-struct Work {
+struct Task {
     table: Oid,
     columns: Vec<String>,
     /// The statement names it: what is wrong with it is told.
@@ -43,7 +46,7 @@ impl Session {
         Ok(tag)
     }
 
-    fn vacuum_one(&mut self, work: &Work, options: &Options) -> Result<()> {
+    fn vacuum_one(&mut self, work: &Task, options: &Options) -> Result<()> {
         let (table, database) = (work.table, self.core.state.oid);
         if !self.may_work_on(work, options, "vacuum", options.full)? {
             return Ok(());
@@ -51,39 +54,35 @@ impl Session {
         let counts = self.core.database.changes.of(database, table);
         let rel = self.core.view()?.relation(table)?;
         let is_table = matches!(rel.kind, RelKind::Table | RelKind::MatView | RelKind::Toast);
-        if options.verbose && is_table {
-            let name = format!(
-                "{}.{}.{}",
-                self.core.database_name,
-                self.core.view()?.namespace(rel.namespace)?.name,
-                rel.name
-            );
-            let text = match options.full {
-                true => format!("vacuuming \"{}\"", &name[name.find('.').map_or(0, |i| i + 1)..]),
-                false => format!("vacuuming \"{name}\""),
-            };
+        if options.verbose && is_table && options.full {
+            let schema = self.core.view()?.namespace(rel.namespace)?.name.clone();
             let code = base::SqlState::SUCCESSFUL_COMPLETION;
+            let text = format!("vacuuming \"{schema}.{}\"", rel.name);
             self.core.notice(Error::with_severity(base::Severity::Info, code, text));
         }
         match options.full && is_table && table >= Oid::FIRST_NORMAL {
             true if options.process_main => {
+                let _telling = self.core.progress(Command::Cluster, table);
+                progress::set(Command::Cluster, cluster::COMMAND, cluster::VACUUM_FULL);
                 let order = rel.indexes.iter().find(|i| i.is_clustered).cloned();
                 self.write_anew(table, order.as_deref())?;
             }
             true => {}
-            false if options.process_main => self.vacuum_pages(table, options)?,
+            false if options.process_main => self.vacuum_pages(table, table, options)?,
             false if options.process_toast && rel.toast.is_valid() => {
-                self.vacuum_pages(rel.toast, options)?;
+                self.vacuum_pages(rel.toast, table, options)?;
             }
             false => {}
         }
         self.commit_transaction()?;
         self.core.database.changes.vacuumed(database, table, counts);
-        self.core.database.stats.worked(database, table, crate::stats::Work::Vacuum, None);
+        if options.full {
+            self.core.database.stats.worked(database, table, StatsWork::Vacuum, None);
+        }
         self.ensure_transaction()
     }
 
-    fn analyze_one(&mut self, work: &Work, options: &Options) -> Result<()> {
+    fn analyze_one(&mut self, work: &Task, options: &Options) -> Result<()> {
         let (table, database) = (work.table, self.core.state.oid);
         if !self.may_work_on(work, options, "analyze", false)? {
             return Ok(());
@@ -116,9 +115,8 @@ impl Session {
             return Ok(());
         }
         let counts = self.core.database.changes.of(database, table);
-        crate::command::analyze::analyze_table(self, table, &work.columns)?;
+        crate::command::analyze::analyze_table(self, table, &work.columns, options.told)?;
         self.core.database.changes.analysed(database, table, counts);
-        self.core.database.stats.worked(database, table, crate::stats::Work::Analyze, None);
         Ok(())
     }
 
@@ -126,7 +124,7 @@ impl Session {
     /// are to be skipped.
     fn may_work_on(
         &self,
-        work: &Work,
+        work: &Task,
         options: &Options,
         verb: &str,
         exclusive: bool,
@@ -166,12 +164,12 @@ impl Session {
     }
 
     /// The tables named, or all.
-    fn vacuum_tables(&self, stmt: &VacuumStmt) -> Result<Vec<Work>> {
+    fn vacuum_tables(&self, stmt: &VacuumStmt) -> Result<Vec<Task>> {
         let view = self.core.view()?;
         let mut all = Vec::new();
         for r in &stmt.relations {
             let rel = view.require_relation(r.rel.schema.as_deref(), &r.rel.name)?;
-            let work = |table| Work { table, columns: r.columns.clone(), named: true };
+            let work = |table| Task { table, columns: r.columns.clone(), named: true };
             if r.only && stmt.vacuum && rel.kind == RelKind::Partitioned {
                 let text =
                     format!("VACUUM ONLY of partitioned table \"{}\" has no effect", rel.name);
@@ -196,7 +194,7 @@ impl Session {
                     let others = rel.persistence == catalog::Persistence::Temp
                         && Some(rel.namespace) != self.core.temp_namespace();
                     if !others && self.require_maintain(&rel).is_ok() {
-                        all.push(Work { table, columns: Vec::new(), named: false });
+                        all.push(Task { table, columns: Vec::new(), named: false });
                     }
                 }
             }
@@ -204,12 +202,13 @@ impl Session {
         Ok(all)
     }
 
-    pub(crate) fn vacuum_table(&mut self, table: Oid) -> Result<()> {
+    pub(crate) fn vacuum_table(&mut self, table: Oid, told: Told) -> Result<()> {
         let stmt = VacuumStmt { vacuum: true, options: Vec::new(), relations: Vec::new() };
-        self.vacuum_pages(table, &Options::read(&stmt)?)
+        self.vacuum_pages(table, table, &Options { told, ..Options::read(&stmt)? })
     }
 
-    fn vacuum_pages(&mut self, table: Oid, how: &Options) -> Result<()> {
+    /// Vacuums a table, or the TOAST table that belongs to `main`.
+    fn vacuum_pages(&mut self, table: Oid, main: Oid, how: &Options) -> Result<()> {
         const SHARE_UPDATE_EXCLUSIVE: u8 = 4;
         self.lock_relation(table, SHARE_UPDATE_EXCLUSIVE)?;
         let view = self.core.view()?;
@@ -225,6 +224,15 @@ impl Session {
             self.core.notice(Error::warning(text));
             return Ok(());
         }
+        let schema = view.namespace(rel.namespace)?.name.clone();
+        let name = format!("{}.{schema}.{}", self.core.database_name, rel.name);
+        let aggressive = how.all_pages || how.freeze;
+        let telling = self.core.progress(Command::Vacuum, table);
+        let work = Work::begin(self, how.told);
+        if let Some(work) = &work {
+            let word = if aggressive { "aggressively vacuuming" } else { "vacuuming" };
+            work.step(self, format!("{word} \"{name}\""));
+        }
         let storage = self.core.database.storage().clone();
         let open = rel.open(&storage, &view)?.clone();
         let memory = self.vacuum_memory();
@@ -234,21 +242,73 @@ impl Session {
             cost.pause();
             interrupts.check()
         };
+        let mut lock = || self.lock_out_all(&[main, table]);
+        let truncates = self.truncates(&rel, how);
         let options = VacuumOptions {
-            all_pages: how.all_pages || how.freeze,
+            all_pages: aggressive,
             index_cleanup: how.index_cleanup,
             dead_limit: (memory / 8).max(1024),
-            lock_for_truncation: None,
+            lock_for_truncation: if truncates { Some(&mut lock) } else { None },
             pause: &mut pause,
         };
         let report = open.heap.vacuum(&open.indexes, f64::from(rel.tuples), options)?;
+        self.note_vacuum(&rel, &report)?;
+        if let Some(work) = &work {
+            if report.removed_pages > 0 {
+                let (from, to) = (report.pages, report.pages - report.removed_pages);
+                let text = format!("table \"{}\": truncated {from} to {to} pages", rel.name);
+                work.step(self, text);
+            }
+            let indexes: Vec<_> = rel.indexes.iter().map(|i| i.name.clone()).collect();
+            work.vacuumed(self, (&name, aggressive), &indexes, &report, &cost);
+        }
+        drop(telling);
+        if rel.toast.is_valid() && how.process_toast {
+            self.vacuum_pages(rel.toast, main, how)?;
+        }
+        Ok(())
+    }
+
+    /// Whether empty pages at a table's end are given back.
+    fn truncates(&self, rel: &RelationDesc, how: &Options) -> bool {
+        // Who reads system tables does not lock them.
+        if rel.oid < Oid::FIRST_NORMAL {
+            return false;
+        }
+        let off = |v: &str| matches!(v, "false" | "off" | "0" | "no");
+        let own = rel.option("vacuum_truncate").map(|v| !off(v));
+        let set = || self.core.settings.lock().bool("vacuum_truncate");
+        how.truncate.or(own).unwrap_or_else(set)
+    }
+
+    /// Keeps all others out of these tables; false if that cannot be had soon.
+    fn lock_out_all(&self, tables: &[Oid]) -> Result<bool> {
+        let (mode, txn) = (txn::LockMode::AccessExclusive, self.core.txn()?);
+        for rel in tables {
+            let tag = txn::LockTag::Relation { db: self.core.state.oid, rel: *rel };
+            let mut tries = 0;
+            while !txn.try_lock(tag, mode)?.is_held() {
+                tries += 1;
+                if tries == 100 {
+                    return Ok(false);
+                }
+                let _waiting = os::wait::begin(base::wait::WaitEvent::VacuumTruncate);
+                os::thread::sleep(std::time::Duration::from_millis(50));
+                self.check_interrupts()?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// What a vacuum found out goes into `pg_class` and the counters.
+    fn note_vacuum(&self, rel: &RelationDesc, report: &VacuumReport) -> Result<()> {
         let class = [
             ("relpages", Datum::I32((report.pages - report.removed_pages) as i32)),
             ("reltuples", Datum::F32(report.live_tuples as f32)),
             ("relallvisible", Datum::I32(report.all_visible as i32)),
             ("relallfrozen", Datum::I32(report.all_frozen as i32)),
         ];
-        self.core.set_class(table, &class)?;
+        self.core.set_class(rel.oid, &class)?;
         for (index, stats) in rel.indexes.iter().zip(&report.indexes) {
             let class = [
                 ("relpages", Datum::I32(stats.pages as i32)),
@@ -256,9 +316,13 @@ impl Session {
             ];
             self.core.set_class(index.oid, &class)?;
         }
-        if rel.toast.is_valid() && how.process_toast {
-            self.vacuum_pages(rel.toast, how)?;
-        }
+        let db = if rel.shared { Oid::INVALID } else { self.core.state.oid };
+        let work = match self.is_background() {
+            true => StatsWork::AutoVacuum,
+            false => StatsWork::Vacuum,
+        };
+        let rows = Some((report.live_tuples, report.recently_dead as f64));
+        self.core.database.stats.worked(db, rel.oid, work, rows);
         Ok(())
     }
 

@@ -1,9 +1,9 @@
-//! How a vacuum is slowed down: pages found and read cost points, and when enough have come
+//! How a vacuum is slowed down: pages found, read and changed cost points, and when enough have come
 //! together it naps (`vacuum_cost_*`, `autovacuum_vacuum_cost_*`).
 
 use crate::Session;
 use base::wait::WaitEvent;
-use buffer::Op;
+use buffer::BufferUsage;
 use catalog::RelationDesc;
 use std::time::Duration;
 
@@ -13,14 +13,20 @@ pub struct Cost {
     limit: u64,
     hit: u64,
     miss: u64,
+    dirty: u64,
     points: u64,
-    /// Hits and misses of this thread, as they were counted already.
-    seen: (u64, u64),
+    /// `track_cost_delay_timing`, and microseconds of naps.
+    timed: bool,
+    napped: u64,
+    /// What this thread did, as it was counted already.
+    seen: (u64, u64, u64),
 }
 
-/// This thread's hits and misses.
-fn counted() -> (u64, u64) {
-    (buffer::counts::of_thread(Op::Hit), buffer::counts::of_thread(Op::Read))
+/// This thread's pages found, read and made dirty.
+fn counted() -> (u64, u64, u64) {
+    let u = BufferUsage::current();
+    let (hits, reads) = (u.shared_hit + u.local_hit, u.shared_read + u.local_read);
+    (hits, reads, u.shared_dirtied + u.local_dirtied)
 }
 
 impl Cost {
@@ -44,7 +50,10 @@ impl Cost {
             limit: limit.max(1) as u64,
             hit: whole("vacuum_cost_page_hit").max(0) as u64,
             miss: whole("vacuum_cost_page_miss").max(0) as u64,
+            dirty: whole("vacuum_cost_page_dirty").max(0) as u64,
             points: 0,
+            timed: settings.bool("track_cost_delay_timing"),
+            napped: 0,
             seen: counted(),
         }
     }
@@ -57,6 +66,7 @@ impl Cost {
         let now = counted();
         self.points += now.0.wrapping_sub(self.seen.0) * self.hit;
         self.points += now.1.wrapping_sub(self.seen.1) * self.miss;
+        self.points += now.2.wrapping_sub(self.seen.2) * self.dirty;
         self.seen = now;
         if self.points < self.limit {
             return;
@@ -65,6 +75,18 @@ impl Cost {
         let share = (self.points as f64 / self.limit as f64).min(4.0);
         self.points = 0;
         let _waiting = os::wait::begin(WaitEvent::VacuumDelay);
+        let began = self.timed.then(os::clock::monotonic_nanos);
         os::thread::sleep(self.delay.mul_f64(share));
+        if let Some(began) = began {
+            let micros = (os::clock::monotonic_nanos() - began) / 1000;
+            self.napped += micros;
+            let number = base::progress::vacuum::DELAY_MICROS;
+            base::progress::add(base::progress::Command::Vacuum, number, micros as i64);
+        }
+    }
+
+    /// Microseconds of naps, if they are timed.
+    pub fn told_micros(&self) -> Option<u64> {
+        self.timed.then_some(self.napped)
     }
 }

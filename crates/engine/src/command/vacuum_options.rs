@@ -1,5 +1,6 @@
 //! The options of VACUUM and ANALYZE.
 
+use super::upkeep_report::Told;
 use crate::ddl::option::{bool_of, text_of};
 use base::{Error, Result, SqlState, bail, err};
 use parser::ast::{DefElem, DefValue, VacuumStmt};
@@ -22,6 +23,10 @@ pub(super) struct Options {
     pub process_toast: bool,
     pub only_database_stats: bool,
     pub parallel: Option<i32>,
+    /// TRUNCATE, if it was given.
+    pub truncate: Option<bool>,
+    /// Who wants to know what was done.
+    pub told: Told,
 }
 
 impl Options {
@@ -39,6 +44,8 @@ impl Options {
             process_toast: true,
             only_database_stats: false,
             parallel: None,
+            truncate: None,
+            told: Told::Nobody,
         };
         let mut ring = false;
         for option in &stmt.options {
@@ -56,7 +63,8 @@ impl Options {
                 ("index_cleanup", true) => o.index_cleanup = index_cleanup(option)?,
                 ("process_main", true) => o.process_main = bool_of(option)?,
                 ("process_toast", true) => o.process_toast = bool_of(option)?,
-                ("truncate" | "skip_database_stats", true) => {
+                ("truncate", true) => o.truncate = Some(bool_of(option)?),
+                ("skip_database_stats", true) => {
                     bool_of(option)?;
                 }
                 ("only_database_stats", true) => o.only_database_stats = bool_of(option)?,
@@ -69,6 +77,9 @@ impl Options {
             }
         }
         o.check(stmt, ring)?;
+        if o.verbose {
+            o.told = Told::Client;
+        }
         Ok(o)
     }
 

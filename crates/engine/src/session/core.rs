@@ -114,6 +114,15 @@ pub struct SessionCore {
 }
 
 impl SessionCore {
+    /// Says that a long command runs, until the result is dropped.
+    pub(crate) fn progress(
+        &self,
+        command: base::progress::Command,
+        relation: Oid,
+    ) -> Option<crate::activity::Telling> {
+        self.database.activity().progress(self.backend.pid(), command, relation)
+    }
+
     pub(super) fn connect(
         database: &Arc<Database>,
         options: &SessionOptions,

@@ -57,69 +57,18 @@ impl RelStorage for Session {
     }
 
     fn build_index(&self, table: &RelationDesc, index: &IndexDesc) -> Result<()> {
-        let storage = self.core.database.storage();
-        let view = self.core.view()?;
-        let open = table.open(storage, &view)?;
-        let at = table.indexes.iter().position(|i| i.oid == index.oid);
-        let rel = at
-            .map(|i| open.indexes[i].clone())
-            .ok_or_else(|| Error::internal("an index is not its table's"))?;
-        let memory = (self.core.settings.lock().i64("maintenance_work_mem") as usize) << 10;
-        let snapshot = self.core.txn()?.latest_snapshot();
-        let mut exprs: Vec<ir::Expr> = match &index.exprs {
-            Some(text) => crate::cook::from_text(text)?,
-            None => Vec::new(),
-        };
-        let computed = exprs.len();
-        if let Some(text) = &index.predicate {
-            exprs.push(crate::cook::from_text(text)?);
+        use base::progress::{Command, cluster, index as figure};
+        let telling = self.core.progress(Command::CreateIndex, table.oid);
+        let tell = |number, value| base::progress::set(Command::CreateIndex, number, value);
+        if telling.is_some() {
+            tell(figure::COMMAND, figure::CREATE);
         }
-        let width = match exprs.is_empty() {
-            true => index.columns.iter().max().map_or(0, |n| *n as usize),
-            false => table.tuple.natts(),
-        };
-        let scan = BuildScan::new(&open.heap, &snapshot, width)?;
-        let mut next = 0;
-        let columns = index
-            .columns
-            .iter()
-            .map(|n| match *n {
-                0 => {
-                    next += 1;
-                    Err(next - 1)
-                }
-                n => Ok(n as usize - 1),
-            })
-            .collect();
-        let env = self.env()?;
-        let parts = super::RunParts::new(self)?;
-        let progs = match exprs.is_empty() {
-            true => None,
-            false => {
-                let snapshot = Arc::new(snapshot.clone());
-                Some(RowExprs::new(&env.view, storage, table, snapshot, &exprs)?)
-            }
-        };
-        let predicate = index.predicate.as_ref().map(|_| computed);
-        let mut source = TableRows {
-            session: self,
-            scan,
-            columns,
-            progs,
-            predicate,
-            parts: &parts,
-            env: &env,
-            done: 0,
-        };
-        match rel.am().build(storage, &rel, &mut source, BuildOptions { memory })? {
-            BuildOutcome::Done(_) => Ok(()),
-            BuildOutcome::Duplicate(key, ..) => {
-                let shown = crate::describe::key_detail(self, table, index, &key)?;
-                Err(err!(UNIQUE_VIOLATION, "could not create unique index \"{}\"", index.name)
-                    .detail(format!("Key {shown} is duplicated."))
-                    .constraint(index.name.to_string()))
-            }
-        }
+        tell(figure::INDEX, i64::from(index.oid.0));
+        tell(figure::METHOD, i64::from(index.am.0));
+        tell(figure::PHASE, figure::BUILDING);
+        self.fill_index(table, index)?;
+        base::progress::add(Command::Cluster, cluster::INDEXES_REBUILT, 1);
+        Ok(())
     }
 
     fn check_not_null(&self, table: &RelationDesc, attnum: i16) -> Result<()> {
@@ -281,6 +230,74 @@ impl Session {
             Ok(empty)
         })?;
         Ok(empty)
+    }
+}
+
+impl Session {
+    fn fill_index(&self, table: &RelationDesc, index: &IndexDesc) -> Result<()> {
+        let storage = self.core.database.storage();
+        let view = self.core.view()?;
+        let open = table.open(storage, &view)?;
+        let at = table.indexes.iter().position(|i| i.oid == index.oid);
+        let rel = at
+            .map(|i| open.indexes[i].clone())
+            .ok_or_else(|| Error::internal("an index is not its table's"))?;
+        let memory = (self.core.settings.lock().i64("maintenance_work_mem") as usize) << 10;
+        let snapshot = self.core.txn()?.latest_snapshot();
+        let mut exprs: Vec<ir::Expr> = match &index.exprs {
+            Some(text) => crate::cook::from_text(text)?,
+            None => Vec::new(),
+        };
+        let computed = exprs.len();
+        if let Some(text) = &index.predicate {
+            exprs.push(crate::cook::from_text(text)?);
+        }
+        let width = match exprs.is_empty() {
+            true => index.columns.iter().max().map_or(0, |n| *n as usize),
+            false => table.tuple.natts(),
+        };
+        let scan = BuildScan::new(&open.heap, &snapshot, width)?;
+        let mut next = 0;
+        let columns = index
+            .columns
+            .iter()
+            .map(|n| match *n {
+                0 => {
+                    next += 1;
+                    Err(next - 1)
+                }
+                n => Ok(n as usize - 1),
+            })
+            .collect();
+        let env = self.env()?;
+        let parts = super::RunParts::new(self)?;
+        let progs = match exprs.is_empty() {
+            true => None,
+            false => {
+                let snapshot = Arc::new(snapshot.clone());
+                Some(RowExprs::new(&env.view, storage, table, snapshot, &exprs)?)
+            }
+        };
+        let predicate = index.predicate.as_ref().map(|_| computed);
+        let mut source = TableRows {
+            session: self,
+            scan,
+            columns,
+            progs,
+            predicate,
+            parts: &parts,
+            env: &env,
+            done: 0,
+        };
+        match rel.am().build(storage, &rel, &mut source, BuildOptions { memory })? {
+            BuildOutcome::Done(_) => Ok(()),
+            BuildOutcome::Duplicate(key, ..) => {
+                let shown = crate::describe::key_detail(self, table, index, &key)?;
+                Err(err!(UNIQUE_VIOLATION, "could not create unique index \"{}\"", index.name)
+                    .detail(format!("Key {shown} is duplicated."))
+                    .constraint(index.name.to_string()))
+            }
+        }
     }
 }
 

@@ -2,10 +2,12 @@
 
 use super::{Relation, Upkeep};
 use crate::StatementEnv;
-use base::{Oid, Result, err};
+use base::progress::{Command, Progress};
+use base::{Oid, Result, bail, err};
 use buffer::counts::{CONTEXTS, OPS};
 use buffer::{Backend, Context, Op};
 use functions::CallInfo;
+use std::sync::Arc;
 use types::Datum;
 use types::record::{Record, RecordColumn};
 
@@ -260,7 +262,7 @@ fn server(env: &StatementEnv<'_>, what: &str) -> Option<Datum> {
 }
 
 /// The rows of a set-returning one, or of one that returns a row; `None` if it is not among them.
-pub fn rows(env: &StatementEnv<'_>, call: &CallInfo, _: &[Datum]) -> Option<Result<Rows>> {
+pub fn rows(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<Result<Rows>> {
     let name = functions::builtin::proc(call.fn_oid)?.proname;
     Some(Ok(match name {
         "pg_config" => {
@@ -269,11 +271,26 @@ pub fn rows(env: &StatementEnv<'_>, call: &CallInfo, _: &[Datum]) -> Option<Resu
         }
         "pg_stat_get_io" => io(env),
         "pg_stat_get_slru" => slru(env),
+        "pg_stat_get_progress_info" => return Some(progress(env, args)),
         "pg_get_wait_events" => wait_events(),
         "pg_get_backend_memory_contexts" => vec![memory(env)],
         "pg_get_aios" | "pg_get_shmem_allocations_numa" | "pg_stat_get_backend_io" => Vec::new(),
         _ => return None,
     }))
+}
+
+/// How far the commands of a kind are.
+fn progress(env: &StatementEnv<'_>, args: &[Datum]) -> Result<Rows> {
+    let name = args.first().map_or("", Datum::as_str);
+    let Some(command) = Command::named(name) else {
+        bail!(INVALID_PARAMETER_VALUE, "invalid command name: \"{name}\"");
+    };
+    let told = env.core.database.activity().progress_of(command);
+    let row = |(pid, database, p): (i32, Oid, Arc<Progress>)| {
+        let first = [Datum::I32(pid), Datum::U32(database.0), Datum::U32(p.relation)];
+        first.into_iter().chain(p.figures().map(Datum::I64)).collect()
+    };
+    Ok(told.into_iter().map(row).collect())
 }
 
 fn reset_time(env: &StatementEnv<'_>, part: &str) -> Datum {

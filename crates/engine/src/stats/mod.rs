@@ -226,23 +226,23 @@ impl Stats {
         change(self.all.lock().databases.entry(database.0).or_default());
     }
 
-    /// A table was taken care of; it has so many rows now, if that was found out.
-    pub fn worked(&self, database: Oid, table: Oid, work: Work, rows: Option<f64>) {
+    /// A table was taken care of; it has so many rows and dead ones now, if that was found out.
+    pub fn worked(&self, database: Oid, table: Oid, work: Work, rows: Option<(f64, f64)>) {
         self.fold();
         let mut all = self.all.lock();
         let r = all.relations.entry(number((database, table))).or_default();
         let upkeep = &mut r.upkeep[work as usize];
         upkeep.count += 1;
         upkeep.last = now();
-        if let Some(rows) = rows.filter(|n| *n >= 0.0) {
-            r.live = rows as i64;
-        }
         match work {
             Work::Vacuum | Work::AutoVacuum => {
                 r.dead = 0;
                 r.ins_since_vacuum = 0;
             }
             Work::Analyze | Work::AutoAnalyze => r.mod_since_analyze = 0,
+        }
+        if let Some((live, dead)) = rows.filter(|n| n.0 >= 0.0) {
+            (r.live, r.dead) = (live as i64, dead as i64);
         }
     }
 
@@ -354,7 +354,7 @@ mod tests {
         let r = stats.relation(db, table);
         assert_eq!((r.live, r.dead, r.counts.scans, r.mod_since_analyze), (9, 3, 1, 13));
         assert_eq!(stats.database(db).committed, 1);
-        stats.worked(db, table, Work::AutoVacuum, Some(9.0));
+        stats.worked(db, table, Work::AutoVacuum, Some((9.0, 0.0)));
         assert_eq!(stats.relation(db, table).dead, 0);
         let dir = std::env::temp_dir().join(format!("olifant-stats-{}", os::process::id()));
         let disk = Disk::real();

@@ -61,7 +61,6 @@ pub(super) fn rows(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
         | "pg_stat_get_wal_senders"
         | "pg_stat_get_wal_receiver"
         | "pg_stat_get_subscription"
-        | "pg_stat_get_progress_info"
         | "pg_get_replication_slots"
         | "pg_show_replication_origin_status"
         | "pg_stat_get_slru"

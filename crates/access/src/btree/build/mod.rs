@@ -10,6 +10,7 @@ use super::page::{self, Item, Meta, Page, flag};
 use super::redo::kind;
 use super::tree::{Tree, WritePage};
 use crate::index::{BuildOptions, BuildOutcome, BuildSource};
+use base::progress::{self, Command, index as figure};
 use base::{BlockNo, Result, Tid, bail};
 
 /// Bytes of a leaf's posting list while building.
@@ -39,14 +40,21 @@ impl Tree<'_> {
         source: &mut dyn BuildSource,
         options: BuildOptions,
     ) -> Result<BuildOutcome> {
+        let tell = |figure, n| progress::set(Command::CreateIndex, figure, n);
+        tell(figure::SUBPHASE, figure::SCANNING);
+        let mut n = 0;
         let mut sorter = Sorter::new(self.storage, self.index, options.memory);
         let mut values = Vec::with_capacity(self.index.desc.attrs.len());
         loop {
             values.clear();
             let Some((tid, alive)) = source.next(&mut values)? else { break };
             sorter.add(&values, &form_item(self.index, &values, tid)?, alive)?;
+            n += 1;
         }
+        tell(figure::SUBPHASE, figure::SORTING);
+        tell(figure::TUPLES, n);
         let mut sorted = sorter.finish()?;
+        tell(figure::SUBPHASE, figure::LOADING);
         self.load(&mut sorted)
     }
 
@@ -65,7 +73,7 @@ impl Tree<'_> {
         let mut loader = Loader { tree: self, levels: Vec::new(), run: None };
         let mut last_alive: Option<(u64, Vec<u8>)> = None;
         let mut last_prefix = None;
-        let mut n = 0;
+        let mut n: u64 = 0;
         while let Some(SortedItem { bytes, prefix, alive }) = sorted.next()? {
             if self.index.unique && alive {
                 if let Some((before, other)) = &last_alive
@@ -82,6 +90,9 @@ impl Tree<'_> {
             loader.add(bytes, last_prefix != Some(prefix))?;
             last_prefix = Some(prefix);
             n += 1;
+            if n.is_multiple_of(1024) {
+                progress::set(Command::CreateIndex, figure::TUPLES_DONE, n as i64);
+            }
         }
         let (root, level) = loader.finish()?;
         let mut meta = self.write(BlockNo(0))?;

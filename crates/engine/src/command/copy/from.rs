@@ -5,6 +5,7 @@ use super::lines::{Bytes, Lines};
 use super::options::{Columns, CopyFormat, CopyOptions, Header};
 use crate::session::RunParts;
 use crate::{Session, StatementEnv};
+use base::progress::{self, Command, copy as figure};
 use base::{Error, Oid, Result, bail, err};
 use catalog::RelationDesc;
 use executor::{BulkInsert, BulkOptions, ExecCtx};
@@ -332,7 +333,10 @@ impl CopyIn<'_> {
         }
         match self.bulk.accept(self.cx, row)? {
             true => self.numbers.push(number),
-            false => self.rows.truncate(start),
+            false => {
+                progress::add(Command::Copy, figure::EXCLUDED, 1);
+                self.rows.truncate(start);
+            }
         }
         Ok(())
     }
@@ -434,6 +438,7 @@ impl CopyIn<'_> {
     /// Leaves a line out because of a value that cannot be read.
     fn skip(&mut self, number: u64, n: usize, text: Option<String>) -> Result<()> {
         self.skipped += 1;
+        progress::set(Command::Copy, figure::SKIPPED, self.skipped as i64);
         if self.options.verbosity > 0 {
             let name = &self.columns[n].name;
             let what = match text {
@@ -485,6 +490,7 @@ impl CopyIn<'_> {
             return Err(self.place(e, number, Place::Stored(number), b""));
         }
         self.stored += self.numbers.len() as u64;
+        progress::set(Command::Copy, figure::TUPLES, self.stored as i64);
         self.numbers.clear();
         self.bytes = 0;
         Ok(())

@@ -17,6 +17,7 @@ use crate::session::StatementEnv;
 use crate::sink::Sink;
 use access::heap::{HeapScan, ScanOptions, ScanSource};
 use analyze::ExprUse;
+use base::progress::{self, Command, copy as figure};
 use base::{Error, Result, bail, err};
 use catalog::{RelKind, RelationDesc};
 use functions::FnEnv;
@@ -66,9 +67,16 @@ fn numbers(columns: &[usize]) -> Vec<i16> {
 /// COPY FROM STDIN.
 struct Stdin<'a>(&'a mut dyn Sink);
 
+/// Tells how far the COPY is.
+fn tell(number: usize, n: usize) {
+    progress::add(Command::Copy, number, n as i64);
+}
+
 impl Bytes for Stdin<'_> {
     fn more(&mut self) -> Result<Option<Vec<u8>>> {
-        self.0.copy_data_in()
+        let piece = self.0.copy_data_in()?;
+        tell(figure::BYTES, piece.as_ref().map_or(0, Vec::len));
+        Ok(piece)
     }
 }
 
@@ -87,6 +95,7 @@ impl Bytes for FromFile {
             .read_at(&mut buf, self.at)
             .map_err(|e| err!(IO_ERROR, "could not read from COPY file \"{}\": {e}", self.name))?;
         self.at += n as u64;
+        tell(figure::BYTES, n);
         buf.truncate(n);
         Ok((n > 0).then_some(buf))
     }
@@ -158,6 +167,16 @@ impl Session {
     pub(crate) fn copy_stmt(&mut self, stmt: &CopyStmt, sink: &mut dyn Sink) -> Result<String> {
         let options = CopyOptions::read(&stmt.options, stmt.is_from)?;
         self.check_copy_file(stmt)?;
+        let table = match &stmt.rel {
+            Some(r) => self.core.view()?.relation_named(r.schema.as_deref(), &r.name)?,
+            None => None,
+        };
+        let table = table.map_or(base::Oid::INVALID, |r| r.oid);
+        let _telling = self.core.progress(Command::Copy, table);
+        let way = if stmt.is_from { figure::FROM } else { figure::TO };
+        let kind = if stmt.filename.is_some() { figure::FILE } else { figure::PIPE };
+        progress::set(Command::Copy, figure::COMMAND, way);
+        progress::set(Command::Copy, figure::TYPE, kind);
         let rows = match stmt.is_from {
             true => self.copy_from(stmt, &options, sink)?,
             false => self.copy_to(stmt, &options, sink)?,
@@ -269,6 +288,7 @@ impl Session {
                          may want a client-side facility such as psql's \\copy.",
                     )
                 })?;
+                tell(figure::BYTES_TOTAL, file.len().map_or(0, |n| n as usize));
                 let mut source = FromFile { file, name: name.clone(), at: 0 };
                 run(&mut source)?
             }

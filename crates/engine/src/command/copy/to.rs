@@ -2,6 +2,7 @@
 
 use super::options::{Columns, CopyFormat, CopyOptions, Header};
 use crate::sink::{ResultColumn, ResultFormat, Sink};
+use base::progress::{self, Command, copy as figure};
 use base::{Error, Oid, Result, bail};
 use std::sync::Arc;
 use types::encoding::Encoding;
@@ -180,6 +181,8 @@ impl<'a> CopyOut<'a> {
             }
         }
         self.rows += 1;
+        progress::set(Command::Copy, figure::TUPLES, self.rows as i64);
+        progress::add(Command::Copy, figure::BYTES, self.line.len() as i64);
         let put = self.target.put(&self.encoding.encode(&self.line)?);
         self.line.clear();
         put
