@@ -7,6 +7,7 @@
 pub mod build;
 mod error;
 mod ids;
+pub mod interrupt;
 pub mod memory;
 pub mod progress;
 pub mod quoting;

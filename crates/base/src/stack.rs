@@ -11,6 +11,8 @@ pub const LIMIT: usize = 1_200_000;
 
 thread_local! {
     static BASE: Cell<usize> = const { Cell::new(0) };
+    /// `max_stack_depth` of the session, in kB.
+    static DEPTH_MAX: Cell<u32> = const { Cell::new(DEFAULT_DEPTH) };
 }
 
 /// Whether there is room for another level; 54001 if not.
@@ -23,14 +25,28 @@ pub fn check() -> Result<()> {
         BASE.set(here);
         return Ok(());
     }
-    if base - here > LIMIT { Err(too_deep()) } else { Ok(()) }
+    let limit = match DEPTH_MAX.get() {
+        kilobytes if kilobytes < DEFAULT_DEPTH => kilobytes as usize * 1024,
+        _ => LIMIT,
+    };
+    if base - here > limit.min(LIMIT) { Err(too_deep()) } else { Ok(()) }
 }
+
+/// Sets `max_stack_depth` for what this thread runs; more than the default changes nothing but
+/// what is told.
+pub fn set_depth(kilobytes: u32) {
+    DEPTH_MAX.set(kilobytes);
+}
+
+/// The default of `max_stack_depth`, in kB.
+const DEFAULT_DEPTH: u32 = 2048;
 
 /// The error of [`check`], for those who count levels themselves.
 #[cold]
 pub fn too_deep() -> Error {
-    Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").hint(
-        "Increase the configuration parameter \"max_stack_depth\" (currently 2048kB), \
-         after ensuring the platform's stack depth limit is adequate.",
-    )
+    let kilobytes = DEPTH_MAX.get();
+    Error::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").hint(format!(
+        "Increase the configuration parameter \"max_stack_depth\" (currently {kilobytes}kB), \
+         after ensuring the platform's stack depth limit is adequate."
+    ))
 }

@@ -34,7 +34,12 @@ pub fn format_type_bare(view: &CatalogView, oid: Oid) -> String {
     match oid {
         oids::BIT => "bit".to_string(),
         oids::BPCHAR => "character".to_string(),
-        _ => format_type(view, oid, -1),
+        _ => match view.find_type(oid) {
+            Ok(Some(t)) if t.is_array() && t.storage != b'p' => {
+                format!("{}[]", format_type_bare(view, t.elem))
+            }
+            _ => format_type(view, oid, -1),
+        },
     }
 }
 

@@ -287,6 +287,42 @@ pub(crate) fn binary<'a, A: ArgType<'a>, B: ArgType<'a>, R: Native>(
     }
 }
 
+/// The loop of a kernel of two byte strings that makes a third one, without a value of its own
+/// for each row.
+pub(crate) fn joined_bytes<'a>(
+    args: &'a [Arg<'a>],
+    rows: Rows,
+    out: &mut ColumnBuilder,
+    f: impl Fn(&'a [u8], &'a [u8], &mut Vec<u8>) -> Result<()>,
+) -> Result<()> {
+    let Ok(nulls) = nulls_of(args) else {
+        all_null(rows, out);
+        return Ok(());
+    };
+    let get = |arg: &'a Arg<'a>, i: usize| -> &'a [u8] {
+        match arg {
+            Arg::Column(c) => ArgType::read(<&[u8]>::reader(c), i),
+            Arg::Const(d) => d.as_bytes(),
+        }
+    };
+    let (a, b) = (&args[0], &args[1]);
+    let mut made = Vec::new();
+    let mut selected = rows.sel.map(|sel| sel.iter().peekable());
+    for i in 0..rows.len {
+        let wanted = match &mut selected {
+            None => true,
+            Some(sel) => sel.next_if(|s| **s as usize == i).is_some(),
+        };
+        made.clear();
+        if wanted && !nulls.as_ref().is_some_and(|n| n.get(i)) {
+            f(get(a, i), get(b, i), &mut made)?;
+        }
+        out.push_bytes(&made);
+    }
+    out.set_nulls(nulls);
+    Ok(())
+}
+
 /// A strict body that cannot fail, over one or two arguments: `total!(int4eq(a: i32, b: i32) ->
 /// bool { a == b })`.
 macro_rules! total {

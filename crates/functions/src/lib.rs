@@ -32,8 +32,11 @@ pub use env::{
 };
 pub use registry::{FnEntry, call_row, check_held, lookup, lookup_collated, lookup_prosrc};
 pub use scalar::hash::{hash_bytes, hash_f64};
+pub use scalar::jsonpath::exec::check_patterns;
 pub use scalar::regex::Regex;
 pub use srf::{RowSource, SrfFn, has_set_body, set_returning, user_set};
 
+#[cfg(test)]
+mod hostile_tests;
 #[cfg(test)]
 mod tests;

@@ -66,7 +66,7 @@ impl AclItem {
 
     /// Reads [`AclItem::text`]'s form.
     pub fn parse(text: &str, lookup: &dyn TypeLookup) -> Result<AclItem> {
-        let (grantee, rest) = word(text.trim_start());
+        let (grantee, rest) = word(text.trim_start())?;
         let role = |name: &str| {
             lookup
                 .role_oid(name)
@@ -94,7 +94,10 @@ impl AclItem {
             None => (rest, None),
         };
         let mut last = 0;
-        for c in letters.trim().bytes() {
+        let letters = letters.trim_start();
+        let end = letters.find(|c: char| c != '*' && !c.is_ascii_alphabetic());
+        let (letters, extra) = letters.split_at(end.unwrap_or(letters.len()));
+        for c in letters.bytes() {
             if c == b'*' {
                 item.grant_options |= last;
                 continue;
@@ -108,12 +111,21 @@ impl AclItem {
             last = 1 << bit;
             item.privileges |= last;
         }
+        if !extra.trim().is_empty() {
+            bail!(INVALID_TEXT_REPRESENTATION, "extra garbage at the end of the ACL specification");
+        }
         if let Some(grantor) = grantor {
-            let (name, _) = word(grantor);
+            let (name, rest) = word(grantor)?;
             if name.is_empty() {
                 bail!(INVALID_TEXT_REPRESENTATION, "a name must follow the \"/\" sign");
             }
             item.grantor = role(&name)?;
+            if !rest.trim().is_empty() {
+                bail!(
+                    INVALID_TEXT_REPRESENTATION,
+                    "extra garbage at the end of the ACL specification"
+                );
+            }
         }
         Ok(item)
     }
@@ -128,10 +140,11 @@ fn quote(name: &str) -> String {
 }
 
 /// The name at the start of a text, unquoted, and the rest.
-fn word(text: &str) -> (String, &str) {
+fn word(text: &str) -> Result<(String, &str)> {
     let mut out = String::new();
     let mut quoted = false;
     let mut chars = text.char_indices().peekable();
+    let mut rest = "";
     while let Some((i, c)) = chars.next() {
         match c {
             '"' if quoted && chars.peek().is_some_and(|(_, n)| *n == '"') => {
@@ -139,9 +152,16 @@ fn word(text: &str) -> (String, &str) {
                 chars.next();
             }
             '"' => quoted = !quoted,
-            c if quoted || c.is_alphanumeric() || c == '_' => out.push(c),
-            _ => return (out, &text[i..]),
+            c if quoted || c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii() => out.push(c),
+            _ => {
+                rest = &text[i..];
+                break;
+            }
+        }
+        if out.len() >= 64 {
+            return Err(err!(NAME_TOO_LONG, "identifier too long")
+                .detail("Identifier must be less than 64 characters."));
         }
     }
-    (out, "")
+    Ok((out, rest))
 }

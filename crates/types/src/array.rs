@@ -177,6 +177,55 @@ impl<'a> ArrayRef<'a> {
     }
 }
 
+/// One element of a stored array, without taking the others apart: NULL where there is none.
+pub fn element_at(bytes: &[u8], elem: &ElemType, at: &[i32]) -> Result<Datum> {
+    let word = |at: usize| -> Result<i32> {
+        let b = bytes.get(at..at + 4).ok_or_else(corrupt)?;
+        Ok(i32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+    };
+    let (ndim, flags) = (word(0)? as usize, word(4)?);
+    if ndim != at.len() {
+        return Ok(Datum::Null);
+    }
+    let (mut index, mut n) = (0usize, 1usize);
+    for (i, subscript) in at.iter().enumerate() {
+        let (dim, lower) = (word(12 + 4 * i)?, word(12 + 4 * (ndim + i))?);
+        let place = i64::from(*subscript) - i64::from(lower);
+        if !(0..i64::from(dim)).contains(&place) {
+            return Ok(Datum::Null);
+        }
+        index = index * dim as usize + place as usize;
+        n = n.checked_mul(dim as usize).ok_or_else(corrupt)?;
+    }
+    let mut start = 12 + 8 * ndim;
+    let nulls = match flags & 1 {
+        0 => None,
+        _ => {
+            let map = bytes.get(start..start + n.div_ceil(8)).ok_or_else(corrupt)?;
+            start += map.len();
+            Some(map)
+        }
+    };
+    let is_null = |i: usize| nulls.is_some_and(|map| map[i / 8] >> (i % 8) & 1 == 0);
+    if is_null(index) {
+        return Ok(Datum::Null);
+    }
+    let data = bytes.get(start.div_ceil(8) * 8..).unwrap_or(&[]);
+    let mut from = 0;
+    if let (Ok(len), None) = (usize::try_from(elem.attr.len), nulls) {
+        // Elements of one size stand at known places.
+        let align = usize::from(elem.attr.align).max(1);
+        from = len.next_multiple_of(align) * index;
+    } else {
+        for i in (0..index).filter(|i| !is_null(*i)) {
+            let _ = i;
+            from = locate_attr(data, from, &elem.attr)?.end;
+        }
+    }
+    let range = locate_attr(data, from, &elem.attr)?;
+    decode_attr(data.get(range).ok_or_else(corrupt)?, &elem.attr, &NoDetoast)
+}
+
 /// Makes the stored form of an array.
 pub fn make_array(
     elem: &ElemType,
@@ -255,6 +304,13 @@ pub fn int2s_of(value: &Datum) -> Vec<i16> {
 pub fn texts_of(value: &Datum) -> Vec<String> {
     let elem = ArrayRef::parse(value.as_bytes()).map_or(oid::TEXT, |a| a.elem_type);
     elements_of(value, elem).iter().map(|d| d.as_str().to_string()).collect()
+}
+
+/// The texts in an array value, without its NULLs.
+pub fn known_texts_of(value: &Datum) -> Vec<String> {
+    let elem = ArrayRef::parse(value.as_bytes()).map_or(oid::TEXT, |a| a.elem_type);
+    let all = elements_of(value, elem);
+    all.iter().filter(|d| !d.is_null()).map(|d| d.as_str().to_string()).collect()
 }
 
 fn elements_of(value: &Datum, elem: Oid) -> Vec<Datum> {

@@ -43,7 +43,11 @@ pub fn parse_bits(text: &str, typmod: i32, varying: bool) -> Result<Vec<u8>> {
         Some(b'x' | b'X') => (&text[1..], true),
         _ => (text, false),
     };
-    let mut bits = Vec::with_capacity(digits.len() * if hex { 4 } else { 1 });
+    let len = digits.len() * if hex { 4 } else { 1 };
+    if typmod > 0 {
+        check_length(len, typmod as usize, varying)?;
+    }
+    let mut bits = Vec::with_capacity(len);
     for c in digits.chars() {
         if hex {
             let d = c.to_digit(16).ok_or_else(|| {
@@ -62,9 +66,6 @@ pub fn parse_bits(text: &str, typmod: i32, varying: bool) -> Result<Vec<u8>> {
                 }
             }
         }
-    }
-    if typmod > 0 {
-        check_length(bits.len(), typmod as usize, varying)?;
     }
     Ok(make_bits(bits))
 }

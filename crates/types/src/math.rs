@@ -7,6 +7,7 @@ mod c {
         pub safe fn erfc(x: f64) -> f64;
         pub safe fn tgamma(x: f64) -> f64;
         pub safe fn lgamma(x: f64) -> f64;
+        pub safe fn cbrt(x: f64) -> f64;
         pub safe fn asinh(x: f64) -> f64;
         pub safe fn acosh(x: f64) -> f64;
         pub safe fn atanh(x: f64) -> f64;
@@ -31,6 +32,11 @@ pub fn tgamma(x: f64) -> f64 {
 /// The logarithm of the gamma function's magnitude.
 pub fn lgamma(x: f64) -> f64 {
     c::lgamma(x)
+}
+
+/// The cube root.
+pub fn cbrt(x: f64) -> f64 {
+    c::cbrt(x)
 }
 
 /// The inverse hyperbolic sine.

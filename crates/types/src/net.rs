@@ -149,7 +149,20 @@ fn parse_v4(text: &str, cidr: bool) -> Option<Inet> {
     };
     let mut addr = [0; 16];
     let mut n = 0;
-    for part in host.split('.') {
+    let hex = host.strip_prefix("0x").or_else(|| host.strip_prefix("0X")).filter(|_| cidr);
+    if let Some(hex) = hex {
+        let ok = (1..=8).contains(&hex.len()) && hex.bytes().all(|b| b.is_ascii_hexdigit());
+        for pair in hex.as_bytes().chunks(2) {
+            // A last digit alone is the upper half of its byte.
+            let digit = |i: usize| pair.get(i).and_then(|b| (*b as char).to_digit(16)).unwrap_or(0);
+            *addr.get_mut(n).filter(|_| ok)? = (digit(0) << 4 | digit(1)) as u8;
+            n += 1;
+        }
+        if n == 0 {
+            return None;
+        }
+    }
+    for part in host.split('.').filter(|_| hex.is_none()) {
         if n == 4 || part.is_empty() || !part.bytes().all(|b| b.is_ascii_digit()) {
             return None;
         }
@@ -170,7 +183,7 @@ fn parse_v4(text: &str, cidr: bool) -> Option<Inet> {
         };
         by_class.max(n as u8 * 8)
     };
-    let bits = mask.unwrap_or_else(|| if cidr && n < 4 { class() } else { 32 });
+    let bits = mask.unwrap_or_else(|| if cidr && (n < 4 || hex.is_some()) { class() } else { 32 });
     Some(Inet { v6: false, bits, addr })
 }
 
@@ -185,43 +198,77 @@ fn parse_v6(text: &str) -> Option<Inet> {
 
 /// Reads a MAC address of `len` (6 or 8) bytes; a 6-byte one becomes 8 by `ff:fe` in the middle.
 pub fn parse_mac(text: &str, len: usize) -> Result<Vec<u8>> {
-    let name = if len == 6 { "macaddr" } else { "macaddr8" };
-    mac_bytes(text.trim(), len).ok_or_else(|| syntax(name, text))
+    if len == 8 {
+        return mac8_bytes(text.trim()).ok_or_else(|| syntax("macaddr8", text));
+    }
+    let octets = MAC_FORMS.iter().find_map(|form| scan_mac(text, form));
+    let octets = octets.ok_or_else(|| syntax("macaddr", text))?;
+    let byte = |n: i64| {
+        u8::try_from(n).map_err(|_| {
+            err!(NUMERIC_VALUE_OUT_OF_RANGE, "invalid octet value in \"macaddr\" value: \"{text}\"")
+        })
+    };
+    octets.into_iter().map(byte).collect()
 }
 
-fn mac_bytes(text: &str, len: usize) -> Option<Vec<u8>> {
+/// The forms of six octets: how many digits each may have (0 is any number), and what stands
+/// behind it.
+const MAC_FORMS: [(usize, [&str; 5]); 7] = [
+    (0, [":", ":", ":", ":", ":"]),
+    (0, ["-", "-", "-", "-", "-"]),
+    (2, ["", "", ":", "", ""]),
+    (2, ["", "", "-", "", ""]),
+    (2, ["", ".", "", ".", ""]),
+    (2, ["", "-", "", "-", ""]),
+    (2, ["", "", "", "", ""]),
+];
+
+/// The octets of a text of this form, as C's `scanf` reads hexadecimal numbers: with blanks
+/// before them, with signs, each of at most so many characters.
+fn scan_mac(text: &str, (width, separators): &(usize, [&str; 5])) -> Option<[i64; 6]> {
+    let blank = |c: char| c.is_ascii_whitespace() || c == '\x0b';
+    let mut rest = text;
+    let mut out = [0; 6];
+    for (i, octet) in out.iter_mut().enumerate() {
+        rest = rest.trim_start_matches(blank);
+        let most = if *width == 0 { rest.len() } else { *width };
+        let sign = usize::from(rest.starts_with(['+', '-']));
+        let hex = |from: usize| {
+            let b = rest.as_bytes().get(from..).unwrap_or_default();
+            b.iter().take(most.saturating_sub(from)).take_while(|b| b.is_ascii_hexdigit()).count()
+        };
+        let prefixed = most > sign + 2
+            && rest.as_bytes().get(sign..sign + 2).is_some_and(|p| p.eq_ignore_ascii_case(b"0x"));
+        let from = if prefixed && hex(sign + 2) > 0 { sign + 2 } else { sign };
+        let digits = hex(from);
+        if digits == 0 {
+            return None;
+        }
+        let n = i64::from_str_radix(&rest[from..from + digits], 16).unwrap_or(i64::MAX);
+        *octet = if rest.starts_with('-') { -n } else { n };
+        rest = &rest[from + digits..];
+        rest = rest.strip_prefix(separators.get(i).copied().unwrap_or(""))?;
+    }
+    rest.trim_matches(blank).is_empty().then_some(out)
+}
+
+fn mac8_bytes(text: &str) -> Option<Vec<u8>> {
     let separators: Vec<char> = text.chars().filter(|c| !c.is_ascii_hexdigit()).collect();
     if separators.iter().any(|c| !matches!(c, ':' | '-' | '.') || *c != separators[0]) {
         return None;
     }
     let mut out = Vec::new();
-    // Six bytes are in six groups, two, three (not with colons) or one.
-    let groups = separators.len() + 1;
-    let known = match (groups, separators.first()) {
-        (1 | 6, _) => true,
-        (2, c) => c != Some(&'.'),
-        (3, c) => c != Some(&':'),
-        _ => false,
-    };
-    let dotted_bytes = groups == 6 && separators[0] == '.';
-    if len == 6 && (!known || dotted_bytes) {
-        return None;
-    }
     for group in text.split([':', '-', '.']) {
-        if group.is_empty() {
+        if group.is_empty() || group.len() % 2 != 0 {
             return None;
         }
-        let padded = if group.len() == 1 { format!("0{group}") } else { group.to_string() };
-        if padded.len() % 2 != 0 {
-            return None;
-        }
-        for i in (0..padded.len()).step_by(2) {
-            out.push(u8::from_str_radix(padded.get(i..i + 2)?, 16).ok()?);
+        for i in (0..group.len()).step_by(2) {
+            out.push(u8::from_str_radix(group.get(i..i + 2)?, 16).ok()?);
         }
     }
-    match (out.len(), len) {
-        (6, 8) => Some([&out[..3], &[0xff, 0xfe], &out[3..]].concat()),
-        (n, l) if n == l => Some(out),
+    match out.len() {
+        6 => Some([&out[..3], &[0xff, 0xfe], &out[3..]].concat()),
+        8 => Some(out),
         _ => None,
     }
 }

@@ -132,6 +132,7 @@ impl Database {
         defaults: Defaults,
         logger: Option<Logger>,
     ) -> Result<Arc<Database>> {
+        functions::check_patterns();
         let control = ControlFile::open(&disk, &dir.join("global/pg_control"))?;
         let about = control.get();
         let clean = about.state == DbState::ShutDown;

@@ -19,7 +19,7 @@ pub struct ResolvedType {
 
 /// A type name as it was written, for messages.
 fn shown(name: &TypeName) -> String {
-    let mut out = name.names.iter().map(|n| quote(n)).collect::<Vec<_>>().join(".");
+    let mut out = name.names.join(".");
     for _ in &name.array_bounds {
         out.push_str("[]");
     }

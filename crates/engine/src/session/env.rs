@@ -33,6 +33,8 @@ pub struct StatementEnv<'a> {
     /// What text search has looked up, by OID.
     ts_configs: RefCell<HashMap<Oid, Arc<TsConfig>>>,
     ts_dictionaries: RefCell<HashMap<Oid, Arc<Dictionary>>>,
+    /// Long loops ask whether the statement is to go on.
+    _interrupts: base::interrupt::Entered,
 }
 
 impl Session {
@@ -52,7 +54,11 @@ impl<'a> StatementEnv<'a> {
         let view = core.view()?;
         let settings = core.resolved();
         let transaction = core.txn_if_any().map(|t| t.start_micros());
+        base::stack::set_depth(settings.stack_depth);
+        let interrupts = Arc::clone(core.backend.interrupts());
+        let ask = std::rc::Rc::new(move || interrupts.check_deadline());
         Ok(StatementEnv {
+            _interrupts: base::interrupt::enter(ask),
             core,
             lookup: ViewLookup { view: view.clone(), core: Arc::downgrade(core), statement_micros },
             view,

@@ -3,7 +3,7 @@
 use super::core::SessionCore;
 use super::env::StatementEnv;
 use crate::ddl::name::quote;
-use base::{Oid, Result, err};
+use base::{Oid, Result};
 use catalog::{CatalogView, oids};
 use functions::CatalogLookup;
 use std::sync::{Arc, Weak};
@@ -37,51 +37,7 @@ impl ViewLookup {
         self.view.amproc(class.family, class.input_type, class.input_type, number).ok()?
     }
 
-    fn reg_name(&self, reg_type: Oid, text: &str) -> Result<Option<Oid>> {
-        if matches!(reg_type, oids::REGPROCEDURE | oids::REGOPERATOR) {
-            return self.reg_signature(reg_type, text);
-        }
-        let name = reg_parts(reg_type, text)?;
-        let (schema, last) = crate::ddl::name::split(&name);
-        if matches!(reg_type, oids::REGROLE | oids::REGNAMESPACE) && name.parts.len() > 1 {
-            return Err(err!(INVALID_NAME, "invalid name syntax"));
-        }
-        let view = &self.view;
-        Ok(match reg_type {
-            oids::REGCLASS => view.relation_oid(schema, last)?,
-            oids::REGTYPE => {
-                let name = parser::parse_type_name(text)?;
-                return Ok(Some(crate::ddl::type_name::resolve(view, &name)?.oid));
-            }
-            oids::REGPROC => {
-                let found = view.procs_named(schema, last)?;
-                if found.len() > 1 {
-                    return Err(err!(
-                        AMBIGUOUS_FUNCTION,
-                        "more than one function named \"{text}\""
-                    ));
-                }
-                found.first().map(|p| p.oid)
-            }
-            oids::REGROLE => view.role_named(last)?.map(|r| r.oid),
-            oids::REGNAMESPACE => view.namespace_named(last)?.map(|n| n.oid),
-            oids::REGOPER => {
-                let found = view.operators_named(schema, last)?;
-                if found.len() > 1 {
-                    return Err(err!(AMBIGUOUS_FUNCTION, "more than one operator named {text}"));
-                }
-                found.first().map(|o| o.oid)
-            }
-            types::oid::REGCOLLATION => view.collation_named(schema, last)?.map(|c| c.oid),
-            types::oid::REGCONFIG => self.text_search((Oid(3608), "cfgnamespace"), schema, last)?,
-            types::oid::REGDICTIONARY => {
-                self.text_search((Oid(3604), "dictnamespace"), schema, last)?
-            }
-            _ => return self.reg_signature(reg_type, text),
-        })
-    }
-
-    fn text_search(
+    pub(super) fn text_search(
         &self,
         place: (Oid, &str),
         schema: Option<&str>,
@@ -100,41 +56,6 @@ impl ViewLookup {
         let (namespace, name) = (row.oid(facts.schema).ok()?, row.text(facts.name).ok()?);
         let first = self.text_search((facts.by_name, facts.schema), None, &name).ok()?;
         Some(self.qualified(namespace, &name, first == Some(oid)))
-    }
-
-    /// `f(int)` and the like.
-    fn reg_signature(&self, reg_type: Oid, text: &str) -> Result<Option<Oid>> {
-        let invalid = || err!(INVALID_TEXT_REPRESENTATION, "expected a left parenthesis");
-        let (name, args) = text.split_once('(').ok_or_else(invalid)?;
-        let name = reg_parts(reg_type, name.trim())?;
-        let (schema, last) = crate::ddl::name::split(&name);
-        let mut types = Vec::new();
-        if !args.trim_end().ends_with(')') {
-            return Err(err!(INVALID_TEXT_REPRESENTATION, "expected a right parenthesis"));
-        }
-        for arg in args.trim_end().trim_end_matches(')').split(',') {
-            if reg_type == oids::REGOPERATOR && arg.trim().eq_ignore_ascii_case("none") {
-                types.push(Oid::INVALID);
-            } else if !arg.trim().is_empty() {
-                let t = parser::parse_type_name(arg.trim())?;
-                types.push(crate::ddl::type_name::resolve(&self.view, &t)?.oid);
-            }
-        }
-        if reg_type == oids::REGOPERATOR {
-            let [left, right] = types.as_slice() else {
-                if types.len() < 2 {
-                    return Err(err!(UNDEFINED_PARAMETER, "missing argument")
-                        .hint("Use NONE to denote the missing argument of a unary operator."));
-                }
-                return Err(err!(TOO_MANY_ARGUMENTS, "too many arguments")
-                    .hint("Provide two argument types for operator."));
-            };
-            let all = self.view.operators_named(schema, last)?;
-            let found = all.iter().find(|o| o.left == *left && o.right == *right);
-            return Ok(found.map(|o| o.oid));
-        }
-        let all = self.view.procs_named(schema, last)?;
-        Ok(all.iter().find(|p| p.arg_types == types).map(|p| p.oid))
     }
 }
 
@@ -203,36 +124,11 @@ impl TypeLookup for ViewLookup {
     }
 
     fn reg_in(&self, reg_type: Oid, text: &str) -> Result<Oid> {
-        let what = match reg_type {
-            oids::REGCLASS => "relation",
-            oids::REGTYPE => "type",
-            oids::REGROLE => "role",
-            oids::REGNAMESPACE => "schema",
-            types::oid::REGCONFIG => "text search configuration",
-            types::oid::REGDICTIONARY => "text search dictionary",
-            _ => "function",
-        };
-        let code = match reg_type {
-            oids::REGCLASS => base::SqlState::UNDEFINED_TABLE,
-            oids::REGNAMESPACE => base::SqlState::INVALID_SCHEMA_NAME,
-            oids::REGPROC | oids::REGPROCEDURE => base::SqlState::UNDEFINED_FUNCTION,
-            _ => base::SqlState::UNDEFINED_OBJECT,
-        };
-        let found = self.reg_name(reg_type, text)?;
-        if let (None, oids::REGOPER | oids::REGOPERATOR) = (found, reg_type) {
-            return Err(err!(UNDEFINED_FUNCTION, "operator does not exist: {text}"));
-        }
-        if let (None, types::oid::REGCOLLATION) = (found, reg_type) {
-            return Err(err!(
-                UNDEFINED_OBJECT,
-                "collation \"{text}\" for encoding \"UTF8\" does not exist"
-            ));
-        }
-        let shown = match reg_type {
-            oids::REGROLE | oids::REGNAMESPACE => reg_parts(reg_type, text)?.parts.join("."),
-            _ => text.to_string(),
-        };
-        found.ok_or_else(|| base::Error::new(code, format!("{what} \"{shown}\" does not exist")))
+        self.reg_oid(reg_type, text)
+    }
+
+    fn relation_in(&self, text: &str) -> Result<Oid> {
+        self.reg_relation(text)
     }
 
     fn reg_out(&self, reg_type: Oid, oid: Oid) -> Option<String> {
@@ -245,7 +141,7 @@ impl TypeLookup for ViewLookup {
             }
             oids::REGTYPE => {
                 view.find_type(oid).ok()??;
-                crate::describe::format_type(view, oid, -1)
+                crate::describe::format_type_bare(view, oid)
             }
             oids::REGPROC => {
                 let p = view.find_proc(oid).ok()??;
@@ -258,7 +154,7 @@ impl TypeLookup for ViewLookup {
                 let args: Vec<String> = p
                     .arg_types
                     .iter()
-                    .map(|t| crate::describe::format_type(view, *t, -1))
+                    .map(|t| crate::describe::format_type_bare(view, *t))
                     .collect();
                 format!("{}({})", self.qualified(p.namespace, &p.name, visible), args.join(","))
             }
@@ -268,7 +164,7 @@ impl TypeLookup for ViewLookup {
             oids::REGOPERATOR => {
                 let o = view.find_operator(oid).ok()??;
                 let side = |t: Oid| match t.is_valid() {
-                    true => crate::describe::format_type(view, t, -1),
+                    true => crate::describe::format_type_bare(view, t),
                     false => "NONE".to_string(),
                 };
                 format!("{}({},{})", o.name, side(o.left), side(o.right))
@@ -295,8 +191,7 @@ impl CatalogLookup for ViewLookup {
     }
 
     fn type_and_modifier(&self, name: &str) -> Result<(Oid, i32)> {
-        let found = crate::ddl::type_name::resolve(&self.view, &parser::parse_type_name(name)?)?;
-        Ok((found.oid, found.typmod))
+        self.reg_type(name)
     }
 
     fn type_name(&self, oid: Oid) -> Option<String> {
@@ -330,65 +225,4 @@ impl CatalogLookup for ViewLookup {
     fn database_name(&self, oid: Oid) -> Option<String> {
         self.view.find_database(oid).ok()?.map(|d| d.name.to_string())
     }
-}
-
-/// A name in parts, as functions that are given one as a text read it: whatever is not quoted is
-/// taken as it is, but in small letters.
-fn qualified_name(text: &str) -> Result<parser::ast::Name> {
-    const LENGTH_MAX: usize = 63;
-    let invalid = || err!(INVALID_NAME, "invalid name syntax");
-    let blank = |c: char| c.is_ascii_whitespace() || c == '\x0b';
-    let mut parts = Vec::new();
-    let mut rest = text.trim_start_matches(blank);
-    loop {
-        let mut part = String::new();
-        if let Some(mut quoted) = rest.strip_prefix('"') {
-            loop {
-                let (piece, after) = quoted.split_once('"').ok_or_else(invalid)?;
-                part.push_str(piece);
-                let Some(more) = after.strip_prefix('"') else {
-                    rest = after;
-                    break;
-                };
-                part.push('"');
-                quoted = more;
-            }
-        } else {
-            let end = rest.find(|c| c == '.' || blank(c)).unwrap_or(rest.len());
-            if end == 0 {
-                return Err(invalid());
-            }
-            part.push_str(&rest[..end].to_ascii_lowercase());
-            rest = &rest[end..];
-        }
-        let mut end = part.len().min(LENGTH_MAX);
-        while !part.is_char_boundary(end) {
-            end -= 1;
-        }
-        part.truncate(end);
-        parts.push(part);
-        rest = rest.trim_start_matches(blank);
-        match rest.strip_prefix('.') {
-            Some(after) => rest = after.trim_start_matches(blank),
-            None if rest.is_empty() => return Ok(parser::ast::Name { parts, pos: 0 }),
-            None => return Err(invalid()),
-        }
-    }
-}
-
-/// The parts of an object's name; operators have no letters.
-fn reg_parts(reg_type: Oid, text: &str) -> Result<parser::ast::Name> {
-    if reg_type == oids::REGTYPE {
-        // A type's name has a grammar of its own.
-        return Ok(parser::ast::Name { parts: vec![text.to_string()], pos: 0 });
-    }
-    if !matches!(reg_type, oids::REGOPER | oids::REGOPERATOR) {
-        return qualified_name(text);
-    }
-    let name = text.trim().split('(').next().unwrap_or("").trim();
-    let parts = match name.rsplit_once('.') {
-        Some((schema, op)) => vec![schema.to_string(), op.to_string()],
-        None => vec![name.to_string()],
-    };
-    Ok(parser::ast::Name { parts, pos: 0 })
 }

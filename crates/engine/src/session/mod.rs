@@ -25,6 +25,7 @@ mod prepare;
 mod prepared;
 mod products;
 mod query;
+mod reg_name;
 mod rewrite_table;
 mod simple;
 mod snapshots;

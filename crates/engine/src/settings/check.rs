@@ -177,15 +177,23 @@ fn time_zone(def: &SettingDef, text: &str) -> Result<String> {
             }
             TimeZone::fixed((parsed.micros / 1_000_000) as i32)
         }
-        None => TimeZone::by_name(text).ok_or_else(|| {
-            let e = invalid(def, text);
-            match text.trim().parse::<f64>() {
-                Ok(_) => e.detail("UTC timezone offset is out of range."),
-                Err(_) => e,
-            }
-        })?,
+        None => match text.trim().parse::<f64>() {
+            Ok(_) => TimeZone::of_hours(text)
+                .ok_or_else(|| invalid(def, text).detail("UTC timezone offset is out of range."))?,
+            Err(_) => named_zone(def, text)?,
+        },
     };
     Ok(zone.name.to_string())
+}
+
+/// A zone by its name or as a POSIX specification, which may not have leap seconds.
+fn named_zone(def: &SettingDef, text: &str) -> Result<Arc<TimeZone>> {
+    let zone = TimeZone::by_name(text).ok_or_else(|| invalid(def, text))?;
+    match zone.at(0).offset % 60 {
+        0 => Ok(zone),
+        _ => Err(err!(INVALID_PARAMETER_VALUE, "time zone \"{text}\" appears to use leap seconds")
+            .detail("PostgreSQL does not support leap seconds.")),
+    }
 }
 
 /// The names of a comma-separated list of identifiers, folded and unquoted.

@@ -63,6 +63,8 @@ pub struct Resolved {
     pub restrict_views: bool,
     /// `quote_all_identifiers`
     pub quote_all: bool,
+    /// `max_stack_depth`, in kB.
+    pub stack_depth: u32,
     /// `exit_on_error`: an error ends the session.
     pub exit_on_error: bool,
     /// `track_activities`: others may see what the session does.
@@ -139,6 +141,7 @@ impl Resolved {
             restrict_views: super::split_list(s.str("restrict_nonsystem_relation_kind"))
                 .is_some_and(|kinds| kinds.iter().any(|k| k == "view")),
             quote_all: s.bool("quote_all_identifiers"),
+            stack_depth: s.i64("max_stack_depth").clamp(100, u32::MAX.into()) as u32,
             exit_on_error: s.bool("exit_on_error"),
             track_activities: s.bool("track_activities"),
             plan_cache_mode: match s.str("plan_cache_mode") {

@@ -5,7 +5,7 @@ use super::text::{over, stored, style};
 use super::{SysSession, ViewNames, constraint, index, partition};
 use crate::ddl::name::quote;
 use base::{Error, Result, err};
-use catalog::{RelationDesc, RuleDesc, TriggerDesc, oids};
+use catalog::{RelationDesc, RuleDesc, TriggerDesc};
 use ir::Query;
 use ir::deparse::Style;
 use types::Datum;
@@ -67,7 +67,7 @@ fn view_definition(s: &dyn SysSession, args: &Args) -> Result<Datum> {
     let view = if args.is_oid(0) {
         s.view().find_relation(args.oid(0)?)?
     } else {
-        let oid = s.env().catalog().types().reg_in(oids::REGCLASS, args.text(0)?)?;
+        let oid = s.env().catalog().types().relation_in(args.text(0)?)?;
         s.view().find_relation(oid)?
     };
     let Some(view) = view else { return Ok(Datum::Null) };
@@ -78,7 +78,7 @@ fn view_definition(s: &dyn SysSession, args: &Args) -> Result<Datum> {
     };
     match view_text(s, &view, style, wrap)? {
         Some(text) => Ok(Datum::string(format!("{text};"))),
-        None => Ok(Datum::text("Not a view")),
+        None => Ok(Datum::Null),
     }
 }
 

@@ -75,7 +75,7 @@ fn shared_description(s: &dyn SysSession, args: &Args) -> Result<Datum> {
 }
 
 fn serial_sequence(s: &dyn SysSession, args: &Args) -> Result<Datum> {
-    let oid = s.env().catalog().types().reg_in(oids::REGCLASS, args.text(0)?)?;
+    let oid = s.env().catalog().types().relation_in(args.text(0)?)?;
     let rel = s.view().relation(oid)?;
     let column = args.text(1)?;
     let Some(number) = rel.column_number(column) else {

@@ -156,12 +156,17 @@ fn role_of(s: &dyn SysSession, args: &Args, i: usize) -> Result<Oid> {
 fn has(s: &dyn SysSession, what: &str, args: &Args) -> Result<Option<bool>> {
     let columns = usize::from(what == "column");
     let explicit = args.len() > 2 + columns;
-    let user = if explicit { role_of(s, args, 0)? } else { s.env().current_user() };
-    let at = usize::from(explicit);
-    // An object that is not there is told before a right that is none.
+    // An object that is not there is told before a right that is none, of most.
     let rights = || wanted(args.text(args.len() - 1)?, letters(what));
     if what == "parameter" {
         rights()?;
+    }
+    let user = if explicit { role_of(s, args, 0)? } else { s.env().current_user() };
+    let at = usize::from(explicit);
+    if what == "sequence" {
+        rights()?;
+    }
+    if what == "parameter" {
         return Ok(Some(superuser(s, user)?));
     }
     let Some(kind) = kind(what) else {
@@ -230,9 +235,12 @@ fn object(s: &dyn SysSession, kind: &Kind, args: &Args, at: usize) -> Result<Opt
     } else {
         let text = args.text(at)?;
         match kind.noun {
-            "relation" => types.types().reg_in(oids::REGCLASS, text)?,
-            "function" => types.types().reg_in(oids::REGPROCEDURE, text)?,
-            "type" => types.types().reg_in(oids::REGTYPE, text)?,
+            "relation" => types.types().relation_in(text)?,
+            "function" | "type" => {
+                let function = kind.noun == "function";
+                let ty = if function { oids::REGPROCEDURE } else { oids::REGTYPE };
+                types::io::input(ty, text, -1, &s.env().io())?.as_oid()
+            }
             "schema" => s.view().require_namespace(text)?.oid,
             noun => return named(s, kind, noun, text).map(Some),
         }
@@ -315,7 +323,7 @@ fn has_role(s: &dyn SysSession, args: &Args) -> Result<Datum> {
     let explicit = args.len() > 2;
     let user = if explicit { role_of(s, args, 0)? } else { s.env().current_user() };
     let role = role_of(s, args, usize::from(explicit))?;
-    let given = args.text(args.len() - 1)?;
+    let given = args.text(args.len() - 1)?.trim();
     let word = given.to_ascii_uppercase();
     let (plain, admin) = match word.split_once(" WITH ") {
         Some((plain, _)) => (plain.to_string(), true),
@@ -370,7 +378,7 @@ fn row_security(s: &dyn SysSession, args: &Args) -> Result<Datum> {
     let oid = if args.is_oid(0) {
         args.oid(0)?
     } else {
-        s.env().catalog().types().reg_in(oids::REGCLASS, args.text(0)?)?
+        s.env().catalog().types().relation_in(args.text(0)?)?
     };
     let Some(rel) = s.view().find_relation(oid)? else { return Ok(Datum::Bool(false)) };
     let user = s.env().current_user();

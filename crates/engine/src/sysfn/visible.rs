@@ -19,15 +19,6 @@ pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
     Some(match name {
         "format_type" => type_text(s, args),
         "pg_get_userbyid" => user_name(s, args),
-        "to_regclass" => to_reg(s, oids::REGCLASS, args),
-        "to_regtype" => to_reg(s, oids::REGTYPE, args),
-        "to_regproc" => to_reg(s, oids::REGPROC, args),
-        "to_regprocedure" => to_reg(s, oids::REGPROCEDURE, args),
-        "to_regoper" => to_reg(s, oids::REGOPER, args),
-        "to_regoperator" => to_reg(s, oids::REGOPERATOR, args),
-        "to_regrole" => to_reg(s, oids::REGROLE, args),
-        "to_regnamespace" => to_reg(s, oids::REGNAMESPACE, args),
-        "to_regcollation" => to_reg(s, Oid(4191), args),
         "pg_my_temp_schema" => Ok(Datum::U32(s.temp_schema().unwrap_or_default().0)),
         "pg_is_other_temp_schema" => other_temp(s, args),
         "pg_basetype" => base_type(s.view(), args),
@@ -122,17 +113,6 @@ fn user_name(s: &dyn SysSession, args: &Args) -> Result<Datum> {
         Some(role) => role.name.to_string(),
         None => format!("unknown (OID={oid})"),
     }))
-}
-
-/// NULL where input would fail for want of an object.
-fn to_reg(s: &dyn SysSession, ty: Oid, args: &Args) -> Result<Datum> {
-    let text = args.text(0)?;
-    match s.env().catalog().types().reg_in(ty, text) {
-        Ok(oid) => Ok(Datum::U32(oid.0)),
-        Err(e) if e.code().as_str().starts_with("42") => Ok(Datum::Null),
-        Err(e) if e.code() == base::SqlState::INVALID_SCHEMA_NAME => Ok(Datum::Null),
-        Err(e) => Err(e),
-    }
 }
 
 fn other_temp(s: &dyn SysSession, args: &Args) -> Result<Datum> {

@@ -99,6 +99,11 @@ impl Element {
         ArrayRef::parse(array.as_bytes())?.values(&self.elem)
     }
 
+    /// The element at these subscripts; NULL if there is none.
+    pub fn at(&self, array: &Datum, subscripts: &[i32]) -> Result<Datum> {
+        types::array::element_at(array.as_bytes(), &self.elem, subscripts)
+    }
+
     /// How many elements an array has.
     pub fn count(&self, array: &Datum) -> Result<usize> {
         Ok(ArrayRef::parse(array.as_bytes())?.len())

@@ -73,6 +73,9 @@ impl SubscriptProg {
         if self.kind == Container::Jsonb {
             return self.eval_jsonb(run, input, array);
         }
+        if self.kind == Container::Array && self.assign.is_none() && self.lower.is_empty() {
+            return self.element(run, input, &array);
+        }
         let mut null = false;
         let mut bounds = |list: &[Option<Prog>]| -> Result<Vec<Option<Bound>>> {
             list.iter()
@@ -98,7 +101,6 @@ impl SubscriptProg {
             return self.fixed(array, (count, width), &upper, value);
         }
         match &self.assign {
-            None if self.lower.is_empty() => self.fetch(&array, &upper),
             None => self.slice(&array, &upper, &lower),
             Some(value) => {
                 // An assignment to a part of the element starts from what it is.
@@ -116,6 +118,22 @@ impl SubscriptProg {
                 }
                 self.store_slice(array, &upper, &lower, &value)
             }
+        }
+    }
+
+    /// `array[1][2]`
+    fn element(&self, run: &mut Run, input: RowInput<'_>, array: &Datum) -> Result<Datum> {
+        let mut at = [0; types::array::MAX_DIMENSIONS];
+        let mut null = false;
+        for (slot, subscript) in at.iter_mut().zip(&self.upper) {
+            let Some(subscript) = subscript else { continue };
+            let value = subscript.eval(run, input)?;
+            null |= value.is_null();
+            *slot = if value.is_null() { 0 } else { value.to_i64() as i32 };
+        }
+        match null || self.upper.len() > at.len() {
+            true => Ok(Datum::Null),
+            false => self.element.at(array, &at[..self.upper.len()]),
         }
     }
 

@@ -213,6 +213,11 @@ fn statistics(oid: u32) -> Option<AggFactory> {
             |_| rows(ExactMoments::new(Moment::$m), true)
         };
     }
+    macro_rules! numeric {
+        ($m:ident) => {
+            |_| Ok(Box::new(TypedBytes::new(ExactMoments::new(Moment::$m))))
+        };
+    }
     macro_rules! pairs {
         ($r:ident) => {
             |_| rows(Pairs::new(Regression::$r), true)
@@ -229,10 +234,14 @@ fn statistics(oid: u32) -> Option<AggFactory> {
         2728 => float!(f64, StddevPop),
         2715 | 2157 => float!(f32, StddevSamp),
         2716 | 2158 => float!(f64, StddevSamp),
-        2718 | 2719 | 2720 | 2723 => exact!(VarPop),
-        2641 | 2642 | 2643 | 2646 | 2148 | 2149 | 2150 | 2153 => exact!(VarSamp),
-        2724 | 2725 | 2726 | 2729 => exact!(StddevPop),
-        2712 | 2713 | 2714 | 2717 | 2154 | 2155 | 2156 | 2159 => exact!(StddevSamp),
+        2723 => numeric!(VarPop),
+        2646 | 2153 => numeric!(VarSamp),
+        2729 => numeric!(StddevPop),
+        2717 | 2159 => numeric!(StddevSamp),
+        2718 | 2719 | 2720 => exact!(VarPop),
+        2641 | 2642 | 2643 | 2148 | 2149 | 2150 => exact!(VarSamp),
+        2724 | 2725 | 2726 => exact!(StddevPop),
+        2712 | 2713 | 2714 | 2154 | 2155 | 2156 => exact!(StddevSamp),
         2818 => |_| rows(CountPairs(0), true),
         2819 => pairs!(Sxx),
         2820 => pairs!(Syy),

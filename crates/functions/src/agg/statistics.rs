@@ -5,6 +5,7 @@ use crate::call::FnCtx;
 use crate::scalar::float::overflow;
 use base::Result;
 use types::Datum;
+use types::numeric::small::{Small, from_scaled, pow10};
 use types::numeric::{Kind, Numeric};
 
 /// What is asked of a sample.
@@ -260,45 +261,137 @@ impl State for Pairs {
     }
 }
 
-/// Exact count, sum and sum of squares, of numerics and integers.
+/// Exact count, sum and sum of squares, of numerics and integers. Small numbers add up in 128
+/// bits at one scale, as long as that holds them; others in full.
 #[derive(Clone)]
 pub(super) struct ExactMoments {
     n: i64,
     special: i64,
+    /// Sum of the small numbers with `scale` digits after the point, of their squares with twice
+    /// as many.
+    small: (i128, i128),
+    scale: u32,
     sum: Numeric,
     squares: Numeric,
     result: Moment,
 }
 
+/// Sums up to here cannot overflow by one more small number.
+const SMALL_SUM_MAX: i128 = 10i128.pow(37);
+/// Digits after the point, whose double a sum of squares has.
+const SCALE_MAX: u32 = 12;
+/// Numbers whose squares are small enough.
+const SMALL_MAX: u128 = 10u128.pow(18);
+
 impl ExactMoments {
     pub(super) fn new(result: Moment) -> ExactMoments {
-        ExactMoments { n: 0, special: 0, sum: Numeric::ZERO, squares: Numeric::ZERO, result }
+        ExactMoments {
+            n: 0,
+            special: 0,
+            small: (0, 0),
+            scale: 0,
+            sum: Numeric::ZERO,
+            squares: Numeric::ZERO,
+            result,
+        }
     }
 
-    fn take(&mut self, args: &[Datum], sign: i64) {
-        let x = match &args[0] {
-            Datum::Bytes(b) => Numeric::decode(b),
-            other => Numeric::from(other.to_i64()),
+    fn take(&mut self, value: &Datum, sign: i64) {
+        match value {
+            Datum::Bytes(b) => self.take_stored(b, sign),
+            other => {
+                let n = other.to_i64();
+                let small = Small { mantissa: n as i128, scale: 0 };
+                if !self.take_small(small, sign) {
+                    self.take_numeric(&Numeric::from(n), sign);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn take_stored(&mut self, bytes: &[u8], sign: i64) {
+        let small = Small::decode(bytes);
+        if !small.is_some_and(|small| self.take_small(small, sign)) {
+            self.take_numeric(&Numeric::decode(bytes), sign);
+        }
+    }
+
+    /// Takes a number in 128 bits; false if it is too large for that.
+    #[inline]
+    fn take_small(&mut self, number: Small, sign: i64) -> bool {
+        if number.scale > SCALE_MAX {
+            return false;
+        }
+        if number.scale > self.scale {
+            self.spill();
+            self.scale = number.scale;
+        }
+        let m = match self.scale - number.scale {
+            0 => number.mantissa,
+            shift => match number.mantissa.checked_mul(pow10(shift)) {
+                Some(m) => m,
+                None => return false,
+            },
         };
+        if m.unsigned_abs() >= SMALL_MAX {
+            return false;
+        }
+        let m64 = m as i64 as i128;
+        let (sum, squares) = &mut self.small;
+        *sum += m64 * sign as i128;
+        *squares += m64 * m64 * sign as i128;
+        if squares.abs() >= SMALL_SUM_MAX || sum.abs() >= SMALL_SUM_MAX {
+            self.spill();
+        }
+        self.n += sign;
+        true
+    }
+
+    /// Puts what 128 bits hold with the rest.
+    fn spill(&mut self) {
+        let (sum, squares) = self.exact();
+        (self.sum, self.squares, self.small) = (sum, squares, (0, 0));
+    }
+
+    /// The whole sums.
+    fn exact(&self) -> (Numeric, Numeric) {
+        if self.small == (0, 0) && self.scale as i32 <= self.sum.dscale {
+            return (self.sum.clone(), self.squares.clone());
+        }
+        let part = |n, scale| Numeric::decode(&from_scaled(n, scale));
+        let sum = self.sum.add(&part(self.small.0, self.scale));
+        (sum, self.squares.add(&part(self.small.1, 2 * self.scale)))
+    }
+
+    fn take_numeric(&mut self, x: &Numeric, sign: i64) {
         self.n += sign;
         if x.kind != Kind::Finite {
             self.special += sign;
             return;
         }
-        let square = x.mul_scale(&x, 2 * x.dscale);
+        let square = x.mul_scale(x, 2 * x.dscale);
         if sign > 0 {
-            self.sum = self.sum.add(&x);
+            self.sum = self.sum.add(x);
             self.squares = self.squares.add(&square);
         } else {
-            self.sum = self.sum.sub(&x);
+            self.sum = self.sum.sub(x);
             self.squares = self.squares.sub(&square);
         }
     }
 }
 
+impl<'a> TypedState<'a, &'a [u8]> for ExactMoments {
+    #[inline]
+    fn add(&mut self, value: &'a [u8]) -> Result<()> {
+        self.take_stored(value, 1);
+        Ok(())
+    }
+}
+
 impl State for ExactMoments {
     fn step(&mut self, _: &mut FnCtx, args: &[Datum]) -> Result<()> {
-        self.take(args, 1);
+        self.take(&args[0], 1);
         Ok(())
     }
 
@@ -311,9 +404,9 @@ impl State for ExactMoments {
             return Ok(Datum::Bytes(Numeric::NAN.encode()?));
         }
         let n = Numeric::from(self.n);
-        let scale = self.sum.dscale * 2;
-        let difference =
-            n.mul_scale(&self.squares, scale).sub(&self.sum.mul_scale(&self.sum, scale));
+        let (sum, squares) = self.exact();
+        let scale = sum.dscale * 2;
+        let difference = n.mul_scale(&squares, scale).sub(&sum.mul_scale(&sum, scale));
         if difference.signum() <= 0 {
             return Ok(Datum::Bytes(Numeric::ZERO.encode()?));
         }
@@ -328,11 +421,12 @@ impl State for ExactMoments {
     }
 
     fn save(&self) -> Vec<Datum> {
+        let (sum, squares) = self.exact();
         vec![
             Datum::I64(self.n),
             Datum::I64(self.special),
-            Datum::Bytes(self.sum.to_unlimited()),
-            Datum::Bytes(self.squares.to_unlimited()),
+            Datum::Bytes(sum.to_unlimited()),
+            Datum::Bytes(squares.to_unlimited()),
         ]
     }
 
@@ -349,7 +443,7 @@ impl State for ExactMoments {
         if matches!(args[0], Datum::Bytes(_)) {
             return Ok(false);
         }
-        self.take(args, -1);
+        self.take(&args[0], -1);
         Ok(true)
     }
 

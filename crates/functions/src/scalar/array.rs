@@ -433,6 +433,11 @@ fn fill(cx: &FnCtx, args: &[Datum]) -> Result<Datum> {
     }
     let elem = array_elem(cx, cx.call.ret_type)?;
     let n = count_elements(&dims)?;
+    for (dim, lower) in dims.iter().zip(&lbounds) {
+        if lower.checked_add(*dim).is_none() {
+            bail!(PROGRAM_LIMIT_EXCEEDED, "array lower bound is too large: {lower}");
+        }
+    }
     if n == 0 {
         return make_array(&elem, &[], &[], &[]).map(Datum::bytes);
     }
@@ -478,6 +483,10 @@ fn sort(cx: &FnCtx, value: &Datum, descending: bool, nulls_first: bool) -> Resul
         return Ok(value.clone());
     }
     let lookup = cx.env.catalog().types();
+    if cx.env.catalog().compare_proc(elem.oid()).is_none() {
+        let name = cx.env.catalog().type_name(elem.oid()).unwrap_or_default();
+        bail!(FEATURE_NOT_SUPPORTED, "could not identify a comparison function for type {name}");
+    }
     let mut parts = slices(&array, array.values(&elem)?);
     let mut failed = None;
     parts.sort_by(|a, b| {

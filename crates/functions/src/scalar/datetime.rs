@@ -29,20 +29,16 @@ pub(crate) fn interval_datum(value: Interval) -> Blob {
 }
 
 /// The zone of this name or specification, with PostgreSQL's error.
-pub(crate) fn zone_named(name: &str) -> Result<Arc<TimeZone>> {
-    match zone_by_word(name) {
+pub(crate) fn zone_named(name: &str, cx: &FnCtx) -> Result<Arc<TimeZone>> {
+    match zone_by_word(name, &cx.env.format().timezone) {
         Some(Ok(offset)) => Ok(TimeZone::fixed(offset)),
         Some(Err(zone)) => Ok(zone),
-        None => match name.parse::<i32>() {
-            // A bare number is a POSIX specification: hours west of UTC.
-            Ok(west @ -24..=24) => Ok(TimeZone::fixed(-west * 3600)),
-            _ => Err(err!(INVALID_PARAMETER_VALUE, "time zone \"{name}\" not recognized")),
-        },
+        None => Err(err!(INVALID_PARAMETER_VALUE, "time zone \"{name}\" not recognized")),
     }
 }
 
 /// The zone that `make_timestamptz` is given: an offset must say its direction.
-fn zone_given(name: &str) -> Result<Arc<TimeZone>> {
+fn zone_given(name: &str, cx: &FnCtx) -> Result<Arc<TimeZone>> {
     if name.starts_with(|c: char| c.is_ascii_digit()) {
         return Err(err!(
             INVALID_PARAMETER_VALUE,
@@ -55,7 +51,7 @@ fn zone_given(name: &str) -> Result<Arc<TimeZone>> {
         Err(DtError::ZoneRange) => {
             Err(err!(INVALID_PARAMETER_VALUE, "numeric time zone \"{name}\" out of range"))
         }
-        Err(_) => zone_named(name),
+        Err(_) => zone_named(name, cx),
     }
 }
 
@@ -298,11 +294,11 @@ const ARITHMETIC: &[FnDef] = &[
     row!(cx; "2549"(b: &[u8], a: i64) {
         add_interval(a, &interval(b), Some(&cx.env.format().timezone))
     }),
-    row!(timestamptz_pl_interval_at_zone(a: i64, b: &[u8], zone: &str) {
-        add_interval(a, &interval(b), Some(&*zone_named(zone)?))
+    row!(cx; timestamptz_pl_interval_at_zone(a: i64, b: &[u8], zone: &str) {
+        add_interval(a, &interval(b), Some(&*zone_named(zone, cx)?))
     }),
-    row!(timestamptz_mi_interval_at_zone(a: i64, b: &[u8], zone: &str) {
-        subtract_interval(a, &interval(b), Some(&*zone_named(zone)?))
+    row!(cx; timestamptz_mi_interval_at_zone(a: i64, b: &[u8], zone: &str) {
+        subtract_interval(a, &interval(b), Some(&*zone_named(zone, cx)?))
     }),
     row!(timestamp_mi(a: i64, b: i64) { difference(a, b).map(interval_datum) }),
     row!(time_mi_time(a: i64, b: i64) { interval_datum(Interval::new(0, 0, a - b)) }),
@@ -446,7 +442,7 @@ const CASTS: &[FnDef] = &[
 ];
 
 fn precision(t: i64, typmod: i32) -> Result<i64> {
-    if typmod > 6 && !is_infinite(t) {
+    if !(-1..=6).contains(&typmod) && !is_infinite(t) {
         bail!(INVALID_PARAMETER_VALUE, "timestamp({typmod}) precision must be between 0 and 6");
     }
     Ok(round_micros(t, typmod))
@@ -480,15 +476,15 @@ fn from_epoch(seconds: f64) -> Result<i64> {
 }
 
 fn timezone_of(cx: &FnCtx, name: &str, local: i64, to_utc: bool) -> Result<i64> {
-    let _ = cx;
     if is_infinite(local) {
         return Ok(local);
     }
-    let zone = zone_named(name)?;
+    let zone = zone_named(name, cx)?;
     if to_utc { from_local(local, &zone) } else { to_local(local, &zone) }
 }
 
-fn zone_interval(i: &Interval) -> Result<i64> {
+/// Seconds east of UTC that an interval is, in the width of an offset.
+fn zone_interval(i: &Interval) -> Result<i32> {
     if i.is_infinite() {
         bail!(INVALID_PARAMETER_VALUE, "interval time zone \"{}\" must be finite", show(i));
     }
@@ -499,7 +495,7 @@ fn zone_interval(i: &Interval) -> Result<i64> {
             show(i)
         );
     }
-    Ok(i.micros / USECS_PER_SEC)
+    Ok((i.micros / USECS_PER_SEC) as i32)
 }
 
 fn show(i: &Interval) -> String {
@@ -512,12 +508,14 @@ fn shift(t: i64, zone: &[u8], sign: i64) -> Result<i64> {
     if is_infinite(t) {
         return Ok(t);
     }
-    check_timestamp(t + sign * zone_interval(&interval(zone))? * USECS_PER_SEC)
+    let seconds = i64::from(zone_interval(&interval(zone))?);
+    check_timestamp(t + sign * seconds * USECS_PER_SEC)
 }
 
 fn timetz_at(bytes: &[u8], west: i32) -> Vec<u8> {
     let (time, old) = timetz_parts(bytes);
-    let moved = (time + (old - west) as i64 * USECS_PER_SEC).rem_euclid(USECS_PER_DAY);
+    let moved =
+        (time + (i64::from(old) - i64::from(west)) * USECS_PER_SEC).rem_euclid(USECS_PER_DAY);
     timetz_bytes(moved, west)
 }
 
@@ -529,11 +527,11 @@ const ZONES: &[FnDef] = &[
     row!(cx; timestamp_at_local(t: i64) { from_local(t, &cx.env.format().timezone) }),
     row!(cx; timestamptz_at_local(t: i64) { to_local(t, &cx.env.format().timezone) }),
     row!(cx; timetz_zone(zone: &str, a: &[u8]) {
-        let zone = zone_named(zone)?;
+        let zone = zone_named(zone, cx)?;
         timetz_at(a, -zone.at(cx.env.transaction_timestamp()).offset)
     }),
     row!(timetz_izone(zone: &[u8], a: &[u8]) {
-        timetz_at(a, -(zone_interval(&interval(zone))? as i32))
+        timetz_at(a, zone_interval(&interval(zone))?.wrapping_neg())
     }),
     row!(cx; timetz_at_local(a: &[u8]) {
         let zone = &cx.env.format().timezone;
@@ -574,11 +572,14 @@ fn field_range(kind: &str, text: String) -> Error {
 }
 
 fn make_date(year: i32, month: i32, day: i32) -> Result<i32> {
-    let text = || format!("{year}-{month:02}-{day:02}");
+    // A year before Christ is shown as it is counted from then on.
+    let text = || {
+        let shown = if year < 0 { i64::from(year) + 1 } else { i64::from(year) };
+        format!("{shown}-{month:02}-{day:02}")
+    };
     // Negative years are BC; there is no year 0.
     let civil_year = if year < 0 { year + 1 } else { year };
     let bad = year == 0
-        || year == i32::MIN
         || !(1..=12).contains(&month)
         || day < 1
         || day > days_in_month(civil_year, month.clamp(1, 12));
@@ -733,7 +734,7 @@ const MAKE: &[FnDef] = &[
         from_local(make_timestamp(args)?, &cx.env.format().timezone)
     }),
     raw!(make_timestamptz_at_timezone(cx, args) {
-        from_local(make_timestamp(args)?, &*zone_given(args[6].as_str())?)
+        from_local(make_timestamp(args)?, &*zone_given(args[6].as_str(), cx)?)
     }),
     raw!(make_interval(cx, args) { make_interval(args) }),
     raw!(overlaps_timestamp(cx, args) {
@@ -759,6 +760,18 @@ const MAKE: &[FnDef] = &[
         }
         let bound = base as i128 + if sub { -(i.micros as i128) } else { i.micros as i128 };
         if less { v as i128 <= bound } else { v as i128 >= bound }
+    }),
+    row!(in_range_timetz_interval(v: &[u8], base: &[u8], o: &[u8], sub: bool, less: bool) {
+        let i = interval(o);
+        if i.micros < 0 {
+            return Err(negative_offset());
+        }
+        let ((v, v_west), (base, west)) = (timetz_parts(v), timetz_parts(base));
+        let bound = base as i128 + if sub { -(i.micros as i128) } else { i.micros as i128 };
+        // Ordered by the moment, then by the zone.
+        let moment = |t: i128, west: i32| t + west as i128 * USECS_PER_SEC as i128;
+        let order = (moment(v as i128, v_west), v_west).cmp(&(moment(bound, west), west));
+        if less { order.is_le() } else { order.is_ge() }
     }),
     row!(in_range_interval_interval(v: &[u8], base: &[u8], o: &[u8], sub: bool, less: bool) {
         let i = interval(o);

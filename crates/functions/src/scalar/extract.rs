@@ -519,8 +519,8 @@ const TRUNC: &[FnDef] = &[
     row!(cx; timestamptz_trunc(w: &str, t: i64) {
         trunc_timestamptz(w, t, &cx.env.format().timezone)
     }),
-    row!(timestamptz_trunc_zone(w: &str, t: i64, zone: &str) {
-        trunc_timestamptz(w, t, &*zone_named(zone)?)
+    row!(cx; timestamptz_trunc_zone(w: &str, t: i64, zone: &str) {
+        trunc_timestamptz(w, t, &*zone_named(zone, cx)?)
     }),
     row!(interval_trunc(w: &str, a: &[u8]) {
         trunc_interval(w, Interval::decode(a)).map(interval_datum)

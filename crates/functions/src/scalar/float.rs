@@ -237,7 +237,7 @@ const MATH: &[FnDef] = &[
         }
         Ok(a.sqrt())
     }),
-    total!(dcbrt(a: f64) -> f64 { a.cbrt() }),
+    total!(dcbrt(a: f64) -> f64 { types::math::cbrt(a) }),
     checked!(dpow(a: f64, b: f64) -> f64 { power(a, b) }),
     checked!(dexp(a: f64) -> f64 {
         let r = a.exp();

@@ -77,7 +77,12 @@ const MONEY: &[FnDef] = &[
     row!(cash_div_int2(a: i64, b: i16) { cash_div(a, b as i64) }),
     row!(cash_numeric(a: i64) { types::numeric::small::from_scaled(a as i128, 2) }),
     row!(numeric_cash(a: &[u8]) {
-        let cents = types::numeric::Numeric::decode(a).shift10(2).round(0);
+        let amount = types::numeric::Numeric::decode(a);
+        if !amount.is_finite() {
+            let what = if amount.is_nan() { "NaN" } else { "infinity" };
+            bail!(FEATURE_NOT_SUPPORTED, "cannot convert {what} to bigint");
+        }
+        let cents = amount.shift10(2).round(0);
         cents.to_i64().ok_or_else(|| err!(NUMERIC_VALUE_OUT_OF_RANGE, "bigint out of range"))
     }),
     row!(int4_cash(a: i32) { (a as i64).checked_mul(100).ok_or_else(money_range) }),
@@ -325,7 +330,7 @@ const UUID: &[FnDef] = &[
 
 #[cold]
 fn lsn_range() -> Error {
-    err!(NUMERIC_VALUE_OUT_OF_RANGE, "pg_lsn out of range")
+    err!(INVALID_PARAMETER_VALUE, "pg_lsn out of range")
 }
 
 fn lsn_plus(lsn: i64, n: &[u8], add: bool) -> Result<i64> {
@@ -411,7 +416,7 @@ fn default_privileges(kind: u8) -> Option<(u32, u32)> {
 
 fn acl_default(kind: u8, owner: u32) -> Result<Datum> {
     let Some((own, public)) = default_privileges(kind) else {
-        bail!(INVALID_PARAMETER_VALUE, "unrecognized object type abbreviation: {}", kind as char);
+        bail!(INTERNAL_ERROR, "unrecognized object type abbreviation: {}", kind as char);
     };
     let item = |grantee: u32, privileges: u32| {
         let item =
@@ -519,20 +524,25 @@ fn huge_size(n: &types::numeric::Numeric) -> Result<String> {
 fn size_bytes(text: &str) -> Result<i64> {
     let invalid = || err!(INVALID_PARAMETER_VALUE, "invalid size: \"{text}\"");
     let body = text.trim();
+    let mut points = 0;
     let end = body
         .char_indices()
         .find(|(i, c)| {
+            points += u32::from(*c == '.');
             let exponent = matches!(c, 'e' | 'E')
                 && body[i + 1..]
                     .starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-'));
             let sign = matches!(c, '+' | '-') && (*i == 0 || body[..*i].ends_with(['e', 'E']));
-            !(c.is_ascii_digit() || *c == '.' || exponent || sign)
+            !(c.is_ascii_digit() || (*c == '.' && points < 2) || exponent || sign)
         })
         .map_or(body.len(), |(i, _)| i);
     if !body[..end].bytes().any(|b| b.is_ascii_digit()) {
         return Err(invalid());
     }
-    let number = types::numeric::parse(&body[..end]).map_err(|_| invalid())?;
+    let number = types::numeric::parse(&body[..end]).map_err(|e| match e.code() {
+        base::SqlState::NUMERIC_VALUE_OUT_OF_RANGE => e,
+        _ => invalid(),
+    })?;
     let unit = body[end..].trim();
     let factor: i64 = match unit.to_ascii_lowercase().as_str() {
         "" | "bytes" | "b" => 1,

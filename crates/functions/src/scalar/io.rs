@@ -5,7 +5,7 @@ use crate::call::FnCtx;
 use base::{Oid, Result, err};
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use types::Datum;
+use types::{Datum, oid};
 
 /// What an input or output function does, for which type (0 for all of a kind).
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -45,29 +45,31 @@ pub(crate) fn io_row(cx: &mut FnCtx, args: &[Datum]) -> Result<Datum> {
     let Some((kind, type_oid)) = kind_of(cx.call.fn_oid) else {
         return Err(err!(INTERNAL_ERROR, "not an input or output function"));
     };
+    if kind == IoKind::Input && refuses_all(type_oid) {
+        let name = builtin::types().iter().find(|t| t.oid == type_oid).map_or("", |t| t.typname);
+        return Err(err!(FEATURE_NOT_SUPPORTED, "cannot accept a value of type {name}"));
+    }
     if args[0].is_null() {
         return Ok(Datum::Null);
     }
+    if kind == IoKind::Output && type_oid == oid::ANY {
+        return Err(err!(FEATURE_NOT_SUPPORTED, "cannot display a value of type any"));
+    }
     let io = cx.env.io();
     let typmod = args.get(2).map_or(-1, Datum::as_i32);
-    let target = || {
-        let given = args.get(1).map_or(Oid::INVALID, Datum::as_oid);
-        let lookup = cx.env.catalog().types();
-        match (type_oid.is_valid(), given.is_valid()) {
-            (true, _) => type_oid,
-            // The argument of array_in is the element type, of the others the type itself.
-            (false, true) => match lookup.type_info(given) {
-                Some(info) if info.typtype == b'b' && info.array.is_valid() => info.array,
-                _ => given,
-            },
-            _ => cx.call.ret_type,
-        }
-    };
     match kind {
-        IoKind::Input => types::io::input(target(), args[0].as_str(), typmod, &io),
-        IoKind::Receive => types::io::receive(target(), args[0].as_bytes(), typmod, &io),
+        IoKind::Input => {
+            let target = target_of(cx, type_oid, args)?;
+            types::io::input(target, args[0].as_str(), typmod, &io)
+        }
+        IoKind::Receive => {
+            let target = target_of(cx, type_oid, args)?;
+            types::io::receive(target, args[0].as_bytes(), typmod, &io)
+        }
         IoKind::Output | IoKind::Send => {
-            let source = if type_oid.is_valid() { type_oid } else { cx.call.arg_type(0) };
+            // A polymorphic type stands for the type of what is given.
+            let known = type_oid.is_valid() && !is_polymorphic(type_oid);
+            let source = if known { type_oid } else { cx.call.arg_type(0) };
             let mut out = Vec::new();
             if kind == IoKind::Output {
                 types::io::output(source, &args[0], &io, &mut out)?;
@@ -79,15 +81,94 @@ pub(crate) fn io_row(cx: &mut FnCtx, args: &[Datum]) -> Result<Datum> {
     }
 }
 
+/// The type that an input function is to read: its own, or what it is told.
+fn target_of(cx: &FnCtx, type_oid: Oid, args: &[Datum]) -> Result<Oid> {
+    if type_oid.is_valid() {
+        return Ok(type_oid);
+    }
+    let Some(given) = args.get(1).map(Datum::as_oid) else { return Ok(cx.call.ret_type) };
+    let info = cx.env.catalog().types().type_info(given);
+    let symbol = builtin::proc(cx.call.fn_oid).map_or("", |p| p.proname);
+    let of_array = symbol.starts_with("array_");
+    let Some(info) = info else {
+        return Err(match of_array || given.is_valid() {
+            true => err!(INTERNAL_ERROR, "cache lookup failed for type {given}"),
+            false => err!(UNDEFINED_OBJECT, "type with OID {given} does not exist"),
+        });
+    };
+    let shown = || cx.env.catalog().type_name(given).unwrap_or_default();
+    // The argument of array_in is the element type, of the others the type itself.
+    match info.typtype {
+        _ if of_array && info.array.is_valid() => Ok(info.array),
+        kind if symbol.starts_with("range_") && kind != b'r' => {
+            Err(err!(INTERNAL_ERROR, "type {given} is not a range type"))
+        }
+        kind if symbol.starts_with("multirange_") && kind != b'm' => {
+            Err(err!(INTERNAL_ERROR, "type {given} is not a multirange type"))
+        }
+        b'b' if symbol.starts_with("record_") => {
+            Err(err!(WRONG_OBJECT_TYPE, "type {} is not composite", shown()))
+        }
+        kind if symbol.starts_with("domain_") && kind != b'd' => {
+            Err(err!(DATATYPE_MISMATCH, "type {} is not a domain", shown()))
+        }
+        _ => Ok(given),
+    }
+}
+
+/// Types that have no text form that could be read, not even of NULL.
+fn refuses_all(type_oid: Oid) -> bool {
+    matches!(
+        type_oid.0,
+        // trigger, event_trigger, language_handler, fdw_handler, tsm_handler, the handlers of
+        // tables and indexes, pg_node_tree, pg_ndistinct, pg_dependencies, pg_mcv_list, gtsvector.
+        2279 | 3838 | 2280 | 3115 | 3310 | 269 | 325 | 194 | 3361 | 3402 | 5017 | 3642
+    )
+}
+
+fn is_polymorphic(type_oid: Oid) -> bool {
+    matches!(
+        type_oid,
+        oid::ANYARRAY
+            | oid::ANYRANGE
+            | oid::ANYMULTIRANGE
+            | oid::ANYCOMPATIBLEARRAY
+            | oid::ANYCOMPATIBLERANGE
+            | oid::ANYCOMPATIBLEMULTIRANGE
+    )
+}
+
 /// Type modifier input and output functions, by symbol.
 pub(crate) fn typmod_row(cx: &mut FnCtx, args: &[Datum]) -> Result<Datum> {
     let function = cx.call.fn_oid;
-    let owner = builtin::types().iter().find(|t| t.typmodin == function || t.typmodout == function);
+    // An array has the modifiers of its elements.
+    let owner = builtin::types()
+        .iter()
+        .filter(|t| t.typcategory != b'A')
+        .find(|t| t.typmodin == function || t.typmodout == function);
     let Some(owner) = owner else {
         return Err(err!(INTERNAL_ERROR, "not a type modifier function"));
     };
     if owner.typmodout == function {
-        return Ok(Datum::string(types::io::typmod_out(owner.oid, args[0].as_i32())));
+        let modifier = args[0].as_i32();
+        if owner.oid == oid::INTERVAL
+            && modifier >= 0
+            && !types::datetime::is_range(modifier >> 16 & 0x7fff)
+        {
+            return Err(err!(INTERNAL_ERROR, "invalid INTERVAL typmod: 0x{modifier:x}"));
+        }
+        let zone = match owner.oid {
+            oid::TIME | oid::TIMESTAMP => " without time zone",
+            oid::TIMETZ | oid::TIMESTAMPTZ => " with time zone",
+            _ => "",
+        };
+        return Ok(Datum::string(match modifier {
+            ..0 => zone.to_string(),
+            n => types::io::typmod_out(owner.oid, n),
+        }));
+    }
+    if types::array::ArrayRef::parse(args[0].as_bytes())?.dims.len() != 1 {
+        return Err(err!(ARRAY_SUBSCRIPT_ERROR, "typmod array must be one-dimensional"));
     }
     let texts = types::array::texts_of(&args[0]);
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();

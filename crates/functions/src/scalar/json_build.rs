@@ -40,6 +40,8 @@ fn kind(cx: &FnCtx, type_oid: Oid) -> Kind {
         oid::DATE | oid::TIMESTAMP | oid::TIMESTAMPTZ => Kind::Date,
         oid::JSON => Kind::Json,
         oid::JSONB => Kind::Jsonb,
+        // A column of statistics holds arrays of any type.
+        oid::ANYARRAY => Kind::Array,
         oid::RECORD => Kind::Composite,
         oid::TEXT | oid::VARCHAR | oid::UNKNOWN | oid::BPCHAR => Kind::Text,
         _ => match cx.env.catalog().types().type_info(type_oid) {

@@ -167,7 +167,7 @@ impl Filler<'_> {
     ) -> Result<Datum> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            bail!(STATEMENT_TOO_COMPLEX, "stack depth limit exceeded");
+            return Err(base::stack::too_deep());
         }
         let value = self.typed(json, (ty, typmod), base, at);
         self.depth -= 1;

@@ -356,10 +356,10 @@ const JSONB: &[FnDef] = &[
     }),
     row!(jsonb_exists(a: &[u8], key: &str) { exists(JsonbRef(a), key) }),
     row!(jsonb_exists_any(a: &[u8], keys: &Datum) {
-        types::array::texts_of(keys).iter().any(|k| exists(JsonbRef(a), k))
+        types::array::known_texts_of(keys).iter().any(|k| exists(JsonbRef(a), k))
     }),
     row!(jsonb_exists_all(a: &[u8], keys: &Datum) {
-        types::array::texts_of(keys).iter().all(|k| exists(JsonbRef(a), k))
+        types::array::known_texts_of(keys).iter().all(|k| exists(JsonbRef(a), k))
     }),
     row!(jsonb_contains(a: &[u8], b: &[u8]) { contains_top(&json::decode(a), &json::decode(b)) }),
     row!(jsonb_contained(a: &[u8], b: &[u8]) { contains_top(&json::decode(b), &json::decode(a)) }),

@@ -93,6 +93,12 @@ fn change(value: Json, path: &[Datum], level: usize, what: &Change) -> Result<Js
     let last = level + 1 == path.len();
     match value {
         Json::Object(members) => change_object(members, path, level, what, last),
+        // In an empty array there is nothing to be changed, whatever the path says.
+        Json::Array(items)
+            if items.is_empty() && matches!(what, Change::Set(_, false) | Change::Delete) =>
+        {
+            Ok(Json::Array(items))
+        }
         Json::Array(items) => change_array(items, path, level, what, last),
         other => Ok(other),
     }
@@ -373,7 +379,10 @@ const LIST: &[FnDef] = &[
         delete_keys(open(a), &[key.to_string()]).map(close)
     }),
     row!(jsonb_delete_array(a: &[u8], keys: &Datum) {
-        delete_keys(open(a), &types::array::texts_of(keys)).map(close)
+        if ArrayRef::parse(keys.as_bytes())?.dims.len() > 1 {
+            bail!(ARRAY_SUBSCRIPT_ERROR, "wrong number of array subscripts");
+        }
+        delete_keys(open(a), &types::array::known_texts_of(keys)).map(close)
     }),
     row!(jsonb_delete_idx(a: &[u8], i: i32) { delete_index(open(a), i).map(close) }),
     row!(jsonb_delete_path(a: &[u8], path: &Datum) { at_path(a, path, Change::Delete) }),

@@ -1,7 +1,7 @@
 //! Functions about the session, types and names; quoting.
 
 use crate::call::{FnCtx, FnDef};
-use base::{Error, Oid, Result, bail, err};
+use base::{Error, Oid, Result, SqlState, bail, err};
 use types::array::{ElemType, make_vector};
 use types::encoding::Encoding;
 use types::{Datum, oid};
@@ -181,13 +181,16 @@ const TYPES: &[FnDef] = &[
     raw!(pg_num_nulls(cx, args) { nulls(cx, args)?.map(|(n, _)| n as i32) }),
     raw!(pg_num_nonnulls(cx, args) { nulls(cx, args)?.map(|(n, all)| (all - n) as i32) }),
     row!(cx; text_regclass(name: &str) {
-        cx.env.catalog().types().reg_in(oid::REGCLASS, name).map(Datum::oid)
+        cx.env.catalog().types().relation_in(name).map(Datum::oid)
     }),
     row!(cx; to_regclass(name: &str) { reg(cx, oid::REGCLASS, name) }),
     row!(cx; to_regtype(name: &str) { reg(cx, oid::REGTYPE, name) }),
     row!(cx; to_regtypemod(name: &str) {
-        let found = cx.env.catalog().type_and_modifier(name);
-        found.map_or(Datum::Null, |(_, modifier)| Datum::I32(modifier))
+        match cx.env.catalog().type_and_modifier(name) {
+            Ok((_, modifier)) => Ok(Datum::I32(modifier)),
+            Err(e) if is_soft(&e) => Ok(Datum::Null),
+            Err(e) => Err(e),
+        }
     }),
     row!(cx; to_regproc(name: &str) { reg(cx, oid::REGPROC, name) }),
     row!(cx; to_regprocedure(name: &str) { reg(cx, oid::REGPROCEDURE, name) }),
@@ -196,6 +199,7 @@ const TYPES: &[FnDef] = &[
     row!(cx; to_regrole(name: &str) { reg(cx, oid::REGROLE, name) }),
     row!(cx; to_regnamespace(name: &str) { reg(cx, oid::REGNAMESPACE, name) }),
     row!(cx; to_regcollation(name: &str) { reg(cx, oid::REGCOLLATION, name) }),
+    raw!(enum_in(cx, args) { enum_value(cx, args[1].as_oid(), args[0].as_str()) }),
     raw!(pg_input_error_info(cx, args) {
         let error = input_error(cx, args)?;
         let text = |t: Option<String>| types::record::RecordColumn {
@@ -216,17 +220,62 @@ const TYPES: &[FnDef] = &[
     raw!(pg_input_is_valid(cx, args) { input_error(cx, args).map(|e| e.is_none()) }),
 ];
 
-fn reg(cx: &FnCtx, reg_type: Oid, name: &str) -> Datum {
-    if !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit()) {
-        return name.parse().map_or(Datum::Null, Datum::U32);
+fn reg(cx: &FnCtx, reg_type: Oid, name: &str) -> Result<Datum> {
+    if name == "-" && !matches!(reg_type, oid::REGOPER | oid::REGOPERATOR) {
+        return Ok(Datum::U32(0));
     }
-    cx.env.catalog().types().reg_in(reg_type, name).map_or(Datum::Null, Datum::oid)
+    if !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit()) {
+        return Ok(name.parse().map_or(Datum::Null, Datum::U32));
+    }
+    match cx.env.catalog().types().reg_in(reg_type, name) {
+        Ok(oid) => Ok(Datum::oid(oid)),
+        Err(e) if is_soft(&e) => Ok(Datum::Null),
+        Err(e) => Err(e),
+    }
+}
+
+/// Whether an error of a name is one of those that can be asked about; others end the statement.
+pub fn is_soft(e: &Error) -> bool {
+    match e.code() {
+        SqlState::SYNTAX_ERROR => e.message().starts_with("invalid type name"),
+        SqlState::FEATURE_NOT_SUPPORTED | SqlState::INVALID_PARAMETER_VALUE => false,
+        _ => true,
+    }
 }
 
 /// What is wrong with a text as input of a type, if anything.
 fn input_error(cx: &FnCtx, args: &[Datum]) -> Result<Option<Error>> {
     let (type_oid, typmod) = cx.env.catalog().type_and_modifier(args[1].as_str())?;
-    Ok(types::io::input(type_oid, args[0].as_str(), typmod, &cx.env.io()).err())
+    let read = types::io::input(type_oid, args[0].as_str(), typmod, &cx.env.io());
+    let named = matches!(
+        type_oid,
+        oid::REGCLASS
+            | oid::REGTYPE
+            | oid::REGPROC
+            | oid::REGPROCEDURE
+            | oid::REGOPER
+            | oid::REGOPERATOR
+            | oid::REGCOLLATION
+            | oid::REGCONFIG
+            | oid::REGDICTIONARY
+    );
+    match read.err() {
+        Some(e) if named && !is_soft(&e) => Err(e),
+        e => Ok(e),
+    }
+}
+
+/// The value of an enum with this label.
+fn enum_value(cx: &FnCtx, given: Oid, label: &str) -> Result<Datum> {
+    let lookup = cx.env.catalog();
+    if lookup.types().type_info(given).is_none() {
+        bail!(INTERNAL_ERROR, "cache lookup failed for type {given}");
+    }
+    let found = lookup.types().enum_value(given, label);
+    found.map(Datum::oid).ok_or_else(|| {
+        let name = lookup.type_name(given).unwrap_or_default();
+        err!(INVALID_TEXT_REPRESENTATION, "invalid input value for enum {name}: \"{label}\"")
+    })
 }
 
 fn column_size(cx: &FnCtx, type_oid: Oid, value: &Datum) -> i32 {

@@ -121,12 +121,20 @@ const LENGTH: &[FnDef] = &[
 ];
 
 const PIECES: &[FnDef] = &[
-    row!(textcat(a: &[u8], b: &[u8]) {
-        let mut out = Vec::with_capacity(a.len() + b.len());
-        out.extend_from_slice(a);
-        out.extend_from_slice(b);
-        out
-    }),
+    FnDef {
+        symbol: "textcat",
+        row: |_, args| {
+            let (a, b) = (args[0].as_bytes(), args[1].as_bytes());
+            Ok(Datum::bytes([a, b].concat()))
+        },
+        batch: Some(|_, args, rows, out| {
+            crate::kernel::joined_bytes(args, rows, out, |a, b, made| {
+                made.extend_from_slice(a);
+                made.extend_from_slice(b);
+                Ok(())
+            })
+        }),
+    },
     row!(text_substr(a: &str, from: i32, len: i32) {
         if len < 0 {
             bail!(SUBSTRING_ERROR, "negative substring length not allowed");

@@ -141,7 +141,7 @@ fn parts_of(filter: &Datum) -> Result<Parts> {
     let json = types::json::decode(filter.as_bytes());
     let words = match json {
         Json::Array(items) => items,
-        word @ Json::String(_) => vec![word],
+        word if word.is_scalar() => vec![word],
         _ => bail!(INVALID_PARAMETER_VALUE, "wrong flag type, only arrays and scalars are allowed"),
     };
     let mut out = Parts::default();
@@ -257,21 +257,26 @@ fn web(cx: &FnCtx, mut lexer: Lexer, text: &str) -> Result<Datum> {
             rest = rest[2..].trim_start();
             continue;
         }
-        let negated = rest.starts_with('-');
-        let body = rest.trim_start_matches('-');
-        let (piece, after, join) = match body.strip_prefix('"') {
-            Some(inner) => match inner.split_once('"') {
-                Some((piece, after)) => (piece, after, NEXT),
-                None => (inner, "", AND),
-            },
+        // Each dash negates what follows, wherever it stands before it.
+        let mut negations = 0;
+        let mut body = rest;
+        loop {
+            body = body.trim_start_matches(|c: char| c.is_whitespace() || separates(c));
+            let Some(after) = body.strip_prefix('-') else { break };
+            negations += 1;
+            body = after;
+        }
+        let (piece, after) = match body.strip_prefix('"') {
+            Some(inner) => inner.split_once('"').unwrap_or((inner, "")),
             None => {
-                let end = body.find(|c: char| c.is_whitespace() || c == '"').unwrap_or(body.len());
-                (&body[..end], &body[end..], AND)
+                let ends = |c: char| c.is_whitespace() || c == '"' || separates(c);
+                body.split_at(body.find(ends).unwrap_or(body.len()))
             }
         };
         rest = after.trim_start();
-        let mut q = joined(&mut lexer, piece, (0, false), join)?;
-        if negated {
+        // What the parser makes of one word follows each other as in the text.
+        let mut q = joined(&mut lexer, piece, (0, false), NEXT)?;
+        for _ in 0..negations {
             q = q.not();
         }
         if let Some(last) = alternatives.last_mut() {
@@ -283,6 +288,11 @@ fn web(cx: &FnCtx, mut lexer: Lexer, text: &str) -> Result<Datum> {
     }
     let all = alternatives.into_iter().flatten();
     Ok(noted(cx, all.reduce(Piece::or).unwrap_or_default(), text))
+}
+
+/// Operators of other query texts, which only stand between words here.
+fn separates(c: char) -> bool {
+    matches!(c, '!' | '&' | '|' | '(' | ')' | ':')
 }
 
 fn matches(v: &Datum, q: &Datum) -> Result<bool> {

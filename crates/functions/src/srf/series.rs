@@ -19,8 +19,8 @@ pub(super) fn find(symbol: &str) -> Option<SrfFn> {
         "generate_series_timestamptz" => {
             |cx, args| times(args, Some(Arc::clone(&cx.env.format().timezone)))
         }
-        "generate_series_timestamptz_at_zone" => |_, args| {
-            let zone = crate::scalar::datetime::zone_named(args[3].as_str())?;
+        "generate_series_timestamptz_at_zone" => |cx, args| {
+            let zone = crate::scalar::datetime::zone_named(args[3].as_str(), cx)?;
             times(&args[..3], Some(zone))
         },
         "array_unnest" => unnest,

@@ -1,6 +1,7 @@
 //! Abbreviations of time zones that are known without naming a zone.
 
-use std::sync::OnceLock;
+use super::zone::TimeZone;
+use std::sync::{Arc, OnceLock};
 
 /// An abbreviation's meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,6 +12,8 @@ pub struct AbbrevZone {
     pub offset: i32,
     /// Summer time.
     pub dst: bool,
+    /// The zone whose history tells what it means; the offset is today's then.
+    pub zone: Option<&'static str>,
 }
 
 /// All abbreviations of the default set, sorted.
@@ -25,10 +28,21 @@ pub fn abbreviations() -> &'static [AbbrevZone] {
                     abbrev: fields.next()?,
                     offset: fields.next()?.parse().ok()?,
                     dst: fields.next()? == "t",
+                    zone: fields.next(),
                 })
             })
             .collect()
     })
+}
+
+impl AbbrevZone {
+    /// Its offset, or the zone that it is where the offset changed with time.
+    pub fn meaning(&self) -> Result<i32, Arc<TimeZone>> {
+        match self.zone.and_then(TimeZone::by_name) {
+            Some(zone) => Err(zone.of_abbreviation(self.abbrev)),
+            None => Ok(self.offset),
+        }
+    }
 }
 
 /// The meaning of an abbreviation in any case.

@@ -4,7 +4,7 @@ use super::abbrev::abbreviation;
 use super::civil::{Civil, date_from_julian, days_in_month, time_from_parts};
 use super::token::{Field, FieldKind, Part, Word, date_word, tokenize};
 use super::zone::TimeZone;
-use super::{EPOCH_JULIAN, SECS_PER_DAY, UNIX_OFFSET, USECS_PER_SEC, split};
+use super::{EPOCH_JULIAN, SECS_PER_DAY, USECS_PER_SEC, split};
 use crate::io::{DateOrder, Format};
 use base::{Error, err};
 use std::sync::Arc;
@@ -86,6 +86,8 @@ pub struct Decoded {
     pub offset: Option<i32>,
     /// The zone, if one was named.
     pub zone: Option<Arc<TimeZone>>,
+    /// Whether the zone was named by an abbreviation.
+    pub abbreviated: bool,
 }
 
 const YEAR: u32 = 1;
@@ -112,6 +114,7 @@ struct Decoder<'a> {
     offset: Option<i32>,
     dst: bool,
     zone: Option<Arc<TimeZone>>,
+    abbreviated: bool,
     special: Option<Special>,
     pending: Option<Part>,
     iso_time: bool,
@@ -144,6 +147,7 @@ impl<'a> Decoder<'a> {
             offset: None,
             dst: false,
             zone: None,
+            abbreviated: false,
             special: None,
             pending: None,
             iso_time: false,
@@ -235,7 +239,9 @@ impl<'a> Decoder<'a> {
             // Either a month's name first, or a zone, which may only stand behind what it is of.
             let head: String = text.chars().take_while(char::is_ascii_alphabetic).collect();
             if !matches!(date_word(&head), Some(Word::Month(_) | Word::Weekday)) {
-                return match self.time_only && self.mask & TIME == TIME {
+                // The year may stand last, behind the zone.
+                let dated = MONTH | DAY | TIME;
+                return match self.time_only || self.mask & dated == dated {
                     true => self.named_zone(text),
                     false => Err(DtError::BadFormat),
                 };
@@ -385,8 +391,13 @@ impl<'a> Decoder<'a> {
             Some((digits, fraction)) => (digits, Some(fraction)),
             None => (text, None),
         };
-        let n = |range: std::ops::Range<usize>| {
-            digits[range].parse::<i32>().map_err(|_| DtError::FieldRange)
+        // A year beyond all bounds makes the date as wrong as any other.
+        let n = |range: std::ops::Range<usize>| -> Result<i32, DtError> {
+            let part = &digits[range];
+            match part.bytes().all(|b| b.is_ascii_digit()) {
+                true => Ok(part.parse().unwrap_or(i32::MAX)),
+                false => Err(DtError::FieldRange),
+            }
         };
         let len = digits.len();
         if let Some(fraction) = fraction {
@@ -549,8 +560,11 @@ impl<'a> Decoder<'a> {
             }
             Word::Dst => {
                 self.dst = true;
-                if let Some(offset) = &mut self.offset {
-                    *offset += 3600;
+                match &mut self.offset {
+                    Some(offset) => *offset += 3600,
+                    // A zone knows for itself when it has summer time.
+                    None if self.zone.is_some() => return Err(DtError::BadFormat),
+                    None => {}
                 }
                 0
             }
@@ -606,16 +620,17 @@ impl<'a> Decoder<'a> {
     }
 
     fn zone_abbreviation(&mut self, text: &str) -> Option<u32> {
-        let near = (self.now + UNIX_OFFSET).div_euclid(USECS_PER_SEC);
-        let own = self.format.timezone.abbreviation(text, near);
-        let offset = match own {
-            Some((offset, _)) => {
-                super::note_read();
-                offset
+        let own = self.format.timezone.abbreviation(text);
+        if own.is_some() {
+            super::note_read();
+        }
+        match own.or_else(|| Some(abbreviation(text)?.meaning()))? {
+            Ok(offset) => self.offset = Some(offset + if self.dst { 3600 } else { 0 }),
+            Err(zone) => {
+                self.zone = Some(zone);
+                self.abbreviated = true;
             }
-            None => abbreviation(text)?.offset,
-        };
-        self.offset = Some(offset + if self.dst { 3600 } else { 0 });
+        }
         Some(ZONE)
     }
 
@@ -623,9 +638,8 @@ impl<'a> Decoder<'a> {
         let has_date = self.mask & DATE == DATE;
         let has_time = self.mask & TIME != 0;
         if self.special.is_none() {
-            if has_date {
-                self.validate_date()?;
-            } else if self.mask & DATE != 0 || !self.time_only {
+            self.validate_date()?;
+            if !has_date && (self.mask & DATE != 0 || !self.time_only) {
                 return Err(DtError::BadFormat);
             }
             if self.time_only && !has_time {
@@ -640,39 +654,43 @@ impl<'a> Decoder<'a> {
             has_time,
             offset: self.offset,
             zone: self.zone,
+            abbreviated: self.abbreviated,
         })
     }
 
+    /// Each part of a date has to be possible before it is asked whether all are there.
     fn validate_date(&mut self) -> Result<(), DtError> {
         let c = &mut self.civil;
-        if self.julian {
-            // A day count gives the year as it is.
-        } else if self.bc {
-            if c.year <= 0 {
+        if self.mask & YEAR != 0 && !self.julian {
+            if self.bc {
+                if c.year <= 0 {
+                    return Err(DtError::FieldRange);
+                }
+                c.year = -(c.year - 1);
+            } else if self.two_digits {
+                if c.year < 0 {
+                    return Err(DtError::FieldRange);
+                }
+                if c.year < 70 {
+                    c.year += 2000;
+                } else if c.year < 100 {
+                    c.year += 1900;
+                }
+            } else if c.year <= 0 {
                 return Err(DtError::FieldRange);
             }
-            c.year = -(c.year - 1);
-        } else if self.two_digits {
-            if c.year < 0 {
-                return Err(DtError::FieldRange);
-            }
-            if c.year < 70 {
-                c.year += 2000;
-            } else if c.year < 100 {
-                c.year += 1900;
-            }
-        } else if c.year <= 0 {
-            return Err(DtError::FieldRange);
         }
-        let c = &mut self.civil;
         if self.mask & DOY != 0 {
             let julian = super::julian_day(c.year, 1, 1) + self.day_of_year - 1;
             (c.year, c.month, c.day) = date_from_julian(julian);
         }
-        if !(1..=12).contains(&c.month) || !(1..=31).contains(&c.day) {
+        if self.mask & MONTH != 0 && !(1..=12).contains(&c.month) {
             return Err(DtError::MonthDayRange);
         }
-        if c.day > days_in_month(c.year, c.month) {
+        if self.mask & DAY != 0 && !(1..=31).contains(&c.day) {
+            return Err(DtError::MonthDayRange);
+        }
+        if self.mask & DATE == DATE && c.day > days_in_month(c.year, c.month) {
             return Err(DtError::FieldRange);
         }
         Ok(())
@@ -792,11 +810,14 @@ pub fn decode_offset(text: &str) -> Result<i32, DtError> {
     Ok(sign * (hour * 3600 + minute * 60 + second))
 }
 
-/// The zone or offset that a word of `AT TIME ZONE` or `SET TIME ZONE` names: an abbreviation,
-/// a zone's name or a POSIX specification.
-pub fn zone_by_word(word: &str) -> Option<Result<i32, Arc<TimeZone>>> {
+/// The zone or offset that a word of `AT TIME ZONE` names: an abbreviation that the session's
+/// zone uses or one of the known ones, a zone's name or a POSIX specification.
+pub fn zone_by_word(word: &str, session: &Arc<TimeZone>) -> Option<Result<i32, Arc<TimeZone>>> {
+    if let Some(found) = session.abbreviation(word) {
+        return Some(found);
+    }
     if let Some(a) = abbreviation(word) {
-        return Some(Ok(a.offset));
+        return Some(a.meaning());
     }
     if matches!(date_word(&word.to_ascii_lowercase()), Some(Word::Utc)) {
         return Some(Ok(0));

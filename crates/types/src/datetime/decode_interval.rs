@@ -322,9 +322,14 @@ fn number(
     let flip = negative || force_negative;
     let (whole, fraction) = if let Some((years, months)) = body.split_once('-') {
         let years = int(years)?;
-        let months = int(months)?;
+        let (digits, rest) =
+            months.split_at(months.find(|c: char| !c.is_ascii_digit()).unwrap_or(months.len()));
+        let months = int(digits)?;
         if months >= 12 {
             return Err(DtError::FieldRange);
+        }
+        if !rest.is_empty() {
+            return Err(DtError::BadFormat);
         }
         *unit = Unit::Month;
         let total = years.checked_mul(12).and_then(|y| y.checked_add(months));
@@ -383,12 +388,18 @@ fn time(text: &str, range: i32) -> Result<i64, DtError> {
     if fraction.is_some_and(|f| !f.bytes().all(|b| b.is_ascii_digit())) {
         return Err(DtError::BadFormat);
     }
+    // Behind the first numbers' colon there may be nothing.
+    let whole = match whole.matches(':').count() {
+        1 | 2 if fraction.is_none() => whole.strip_suffix(':').unwrap_or(whole),
+        _ => whole,
+    };
     let parts = whole.split(':').map(int).collect::<Result<Vec<_>, _>>()?;
     let (hour, minute, second) = match parts[..] {
         [minute, second] if fraction.is_some() || range == R_MINUTE | R_SECOND => {
             (0, minute, second)
         }
         [hour, minute] => (hour, minute, 0),
+        [hour] => (hour, 0, 0),
         [hour, minute, second] => (hour, minute, second),
         _ => return Err(DtError::BadFormat),
     };

@@ -69,8 +69,13 @@ fn clock(hour: i32, minute: i32, second: i32, micros: i32, out: &mut Vec<u8>) {
 /// Appends `+hh[:mm[:ss]]`.
 pub fn write_offset(seconds: i32, out: &mut Vec<u8>) {
     out.push(if seconds < 0 { b'-' } else { b'+' });
-    let s = seconds.abs();
-    two(s / 3600, out);
+    let s = seconds.unsigned_abs();
+    if s < 360_000 {
+        two((s / 3600) as i32, out);
+    } else {
+        out.extend_from_slice((s / 3600).to_string().as_bytes());
+    }
+    let s = (s % 3600) as i32;
     if s % 3600 != 0 {
         out.push(b':');
         two(s / 60 % 60, out);

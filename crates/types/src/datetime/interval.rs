@@ -186,9 +186,8 @@ impl Interval {
         }
         let total_days = whole_days + month_days.trunc() + extra;
         let micros = (f(self.micros as f64) + seconds * 1e6).round_ties_even();
-        if !fits32(total_days)
-            || !(-9.223_372_036_854_775e18..9.223_372_036_854_775e18).contains(&micros)
-        {
+        // The bounds as they are in doubles.
+        if !fits32(total_days) || !(i64::MIN as f64..i64::MAX as f64).contains(&micros) {
             return Err(interval_range());
         }
         Interval::new(whole_months as i32, total_days as i32, micros as i64).finite()
@@ -291,6 +290,9 @@ pub fn interval_from_typmod(value: Interval, typmod: i32) -> Result<Interval> {
         }
         r if r == R_MONTH || r == R_YEAR | R_MONTH => out = Interval::new(value.months, 0, 0),
         R_DAY => out.micros = 0,
+        _ if !is_range(range) => {
+            bail!(INTERNAL_ERROR, "unrecognized interval typmod: {typmod}")
+        }
         r if r == R_HOUR || r == R_DAY | R_HOUR => {
             out.micros = whole(value.micros, 3600 * USECS_PER_SEC);
         }
@@ -305,6 +307,21 @@ pub fn interval_from_typmod(value: Interval, typmod: i32) -> Result<Interval> {
         out.micros = out.micros.checked_add(half).ok_or_else(interval_range)? / unit * unit;
     }
     Ok(out)
+}
+
+/// Whether these are fields that an interval can be cut to.
+pub fn is_range(range: i32) -> bool {
+    matches!(range, R_FULL | R_YEAR | R_MONTH | R_DAY | R_HOUR | R_MINUTE | R_SECOND)
+        || [
+            R_YEAR | R_MONTH,
+            R_DAY | R_HOUR,
+            R_DAY | R_HOUR | R_MINUTE,
+            R_DAY | R_HOUR | R_MINUTE | R_SECOND,
+            R_HOUR | R_MINUTE,
+            R_HOUR | R_MINUTE | R_SECOND,
+            R_MINUTE | R_SECOND,
+        ]
+        .contains(&range)
 }
 
 /// The fields and precision of a type modifier as text, with a leading space for fields.

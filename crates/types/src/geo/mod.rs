@@ -203,16 +203,18 @@ impl Rect {
         let first = all.next().copied().unwrap_or_default();
         let mut out = Rect { high: first, low: first };
         for p in all {
-            if p.x < out.low.x {
+            // NaN is beyond all numbers, as in their order.
+            let less = |a, b| crate::compare::compare_f64(a, b).is_lt();
+            if less(p.x, out.low.x) {
                 out.low.x = p.x;
             }
-            if p.x > out.high.x {
+            if less(out.high.x, p.x) {
                 out.high.x = p.x;
             }
-            if p.y < out.low.y {
+            if less(p.y, out.low.y) {
                 out.low.y = p.y;
             }
-            if p.y > out.high.y {
+            if less(out.high.y, p.y) {
                 out.high.y = p.y;
             }
         }

@@ -101,8 +101,10 @@ impl<'a> Scan<'a> {
             self.eat(b',');
         }
         if depth > 0 {
-            let close = if open { b']' } else { b')' };
-            self.want(close)?;
+            // A bracket may be closed by a parenthesis.
+            if !(open && self.eat(b']')) {
+                self.want(b')')?;
+            }
             self.blanks();
         }
         Ok((points, open))

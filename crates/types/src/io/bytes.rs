@@ -14,8 +14,9 @@ pub fn bytea_in(text: &str) -> Result<Vec<u8>> {
 /// Reads a bytea in escape format.
 pub fn bytea_escape_in(text: &str) -> Result<Vec<u8>> {
     let bytes = text.as_bytes();
+    let Some(mut at) = memchr::memchr(b'\\', bytes) else { return Ok(bytes.to_vec()) };
     let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
+    out.extend_from_slice(&bytes[..at]);
     while at < bytes.len() {
         match &bytes[at..] {
             [b'\\', b'\\', ..] => {

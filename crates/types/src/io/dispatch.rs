@@ -6,7 +6,7 @@ use super::compound::{
 };
 use super::float::{parse_f32, parse_f64, write_f32, write_f64};
 use super::number::{
-    is_space, parse_i16, parse_i32, parse_i64, parse_oid, parse_unsigned, put_int,
+    is_space, parse_i16, parse_i32, parse_i64, parse_oid, parse_unsigned, put_int, unsigned_prefix,
 };
 use super::{IoCtx, times};
 use crate::acl::AclItem;
@@ -347,14 +347,26 @@ fn reg_in(type_oid: Oid, text: &str, cx: &IoCtx) -> Result<Oid> {
     cx.lookup.reg_in(type_oid, text)
 }
 
+/// Reads `(block,offset)`. What stands before the parenthesis or behind the closing one does not
+/// matter, and a number may be left out.
 fn tid_in(text: &str) -> Result<Vec<u8>> {
     let parse = || -> Option<(u32, u16)> {
-        let inner = text.trim_start().strip_prefix('(')?;
-        let (block, rest) = inner.split_once(',')?;
+        let inner = &text[text.find(['(', ',', ')'])?..];
+        let (block, rest) = inner.strip_prefix('(')?.split_once(',')?;
         let (offset, _) = rest.split_once(')')?;
-        let block: i64 = block.trim().parse().ok()?;
-        let fits = (-(1i64 << 31)..1i64 << 32).contains(&block);
-        Some((fits.then_some(block as u32)?, offset.trim().parse().ok()?))
+        let digits = |text: &str| -> Option<(bool, u64)> {
+            let text = text.trim_start();
+            let body = text.strip_prefix(['-', '+']).unwrap_or(text);
+            let plain = body.bytes().all(|b| b.is_ascii_digit());
+            let n = if text.is_empty() { Some(0) } else { body.parse().ok() };
+            Some((text.starts_with('-'), n.filter(|_| plain)?))
+        };
+        let (negative, block) = digits(block)?;
+        let fits = block <= if negative { 1 << 31 } else { u32::MAX as u64 };
+        let block = if negative { (block as u32).wrapping_neg() } else { block as u32 };
+        let (negative, offset) = digits(offset)?;
+        let offset = u16::try_from(offset).ok().filter(|n| !negative || *n == 0)?;
+        fits.then_some((block, offset))
     };
     let (block, offset) = parse().ok_or_else(|| syntax("tid", text))?;
     let mut out = block.to_le_bytes().to_vec();
@@ -421,30 +433,32 @@ fn vector_in(elem: Oid, text: &str) -> Result<Datum> {
     let mut values = Vec::new();
     let mut rest = text.trim_start_matches(is_blank);
     while !rest.is_empty() {
-        // Numbers of the one kind end at a blank, of the other where their digits end. Messages
+        // Numbers of the one kind end where their digits end, of the other at a blank. Messages
         // show all that is left.
-        let digit = |(i, c): (usize, char)| !(c.is_ascii_digit() || (i == 0 && "+-".contains(c)));
-        let end = match elem {
-            oid::OID => rest.char_indices().position(digit),
-            _ => rest.find(is_blank),
-        };
-        let (one, after) = rest.split_at(end.unwrap_or(rest.len()));
-        let value = match elem {
-            oid::OID => parse_oid(one).map(Datum::U32),
-            _ => parse_i16(one).map(Datum::I16),
-        };
-        match value {
-            Ok(value) => values.push(value),
-            Err(e) if e.code() == base::SqlState::NUMERIC_VALUE_OUT_OF_RANGE => {
-                let name = if elem == oid::OID { "oid" } else { "smallint" };
-                return Err(err!(
-                    NUMERIC_VALUE_OUT_OF_RANGE,
-                    "value \"{rest}\" is out of range for type {name}"
-                ));
+        let (value, after) = match elem {
+            oid::OID => {
+                let (value, after) = unsigned_prefix(rest, "oid", 32)?;
+                (Datum::U32(value as u32), after)
             }
-            Err(e) if elem == oid::OID => return Err(parse_oid(rest).err().unwrap_or(e)),
-            Err(e) => return Err(parse_i16(rest).err().unwrap_or(e)),
-        }
+            _ => {
+                let end = rest.find(is_blank).unwrap_or(rest.len());
+                let (one, after) = rest.split_at(end);
+                let plain = one.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-'));
+                let value = parse_i16(one).map_err(|e| e.code()).and_then(|n| match plain {
+                    true => Ok(Datum::I16(n)),
+                    false => Err(base::SqlState::INVALID_TEXT_REPRESENTATION),
+                });
+                let value = value.map_err(|code| match code {
+                    base::SqlState::NUMERIC_VALUE_OUT_OF_RANGE => err!(
+                        NUMERIC_VALUE_OUT_OF_RANGE,
+                        "value \"{rest}\" is out of range for type smallint"
+                    ),
+                    _ => syntax("smallint", rest),
+                })?;
+                (value, after)
+            }
+        };
+        values.push(value);
         rest = after.trim_start_matches(is_blank);
     }
     make_array(&ElemType::builtin(elem), &values, &[values.len() as i32], &[0]).map(Datum::bytes)
@@ -452,6 +466,10 @@ fn vector_in(elem: Oid, text: &str) -> Result<Datum> {
 
 fn vector_out(b: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let array = crate::array::ArrayRef::parse(b)?;
+    if array.dims.len() != 1 || array.has_nulls() {
+        let name = if array.elem_type == oid::OID { "oidvector" } else { "int2vector" };
+        return Err(err!(DATATYPE_MISMATCH, "array is not a valid {name}"));
+    }
     let elem = ElemType::builtin(array.elem_type);
     for (i, value) in array.iter(&elem).enumerate() {
         if i > 0 {
@@ -503,6 +521,9 @@ pub fn typmod_in(type_oid: Oid, args: &[&str]) -> Result<i32> {
         }
         oid::INTERVAL => {
             let range = args.first().map_or(Ok(0x7fff), |t| number(t))?;
+            if args.len() > 2 || !crate::datetime::is_range(range) {
+                bail!(INVALID_PARAMETER_VALUE, "invalid INTERVAL type modifier");
+            }
             let precision = match args.get(1) {
                 None => 0xffff,
                 Some(p) => {

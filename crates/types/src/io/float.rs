@@ -45,12 +45,70 @@ fn is_number(text: &str) -> bool {
 
 fn word(text: &str) -> Option<f64> {
     let lower = text.to_ascii_lowercase();
+    let unsigned = lower.strip_prefix(['+', '-']).unwrap_or(&lower);
+    let tagged = |rest: &str| {
+        let tag = rest.strip_prefix('(').and_then(|t| t.strip_suffix(')'));
+        rest.is_empty() || tag.is_some_and(|t| t.bytes().all(|b| b.is_ascii_alphanumeric()))
+    };
+    if unsigned.strip_prefix("nan").is_some_and(tagged) {
+        return Some(f64::NAN);
+    }
     Some(match lower.as_str() {
-        "nan" => f64::NAN,
         "infinity" | "+infinity" | "inf" | "+inf" => f64::INFINITY,
         "-infinity" | "-inf" => f64::NEG_INFINITY,
         _ => return None,
     })
+}
+
+/// The value of a hexadecimal number, `0x1.8p3`, rounded to `bits` bits; None if it is none.
+fn hexadecimal(text: &str, bits: u32) -> Option<f64> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let body = unsigned.strip_prefix("0x").or_else(|| unsigned.strip_prefix("0X"))?;
+    let (digits, exponent) = match body.split_once(['p', 'P']) {
+        Some((digits, exponent)) => {
+            let plain = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+            let ok = !plain.is_empty() && plain.bytes().all(|b| b.is_ascii_digit());
+            let n = exponent.parse::<i32>();
+            (digits, n.ok().or(ok.then_some(if exponent.starts_with('-') { -9999 } else { 9999 }))?)
+        }
+        None => (body, 0),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    let (mut mantissa, mut power) =
+        (0u128, exponent.clamp(-9999, 9999) - 4 * fraction.len() as i32);
+    for c in whole.chars().chain(fraction.chars()) {
+        let digit = c.to_digit(16)?;
+        if mantissa >> 120 == 0 {
+            mantissa = mantissa << 4 | u128::from(digit);
+        } else {
+            // A digit too many only matters as not being zero.
+            mantissa |= u128::from(digit != 0);
+            power += 4;
+        }
+    }
+    if mantissa == 0 {
+        return Some(if text.starts_with('-') { -0.0 } else { 0.0 });
+    }
+    let top = 128 - mantissa.leading_zeros() as i32;
+    let least = if bits == 24 { -149 } else { -1074 };
+    let keep = (top + power - least).min(bits as i32);
+    let drop = (top - keep).max(0);
+    if keep < 0 {
+        return Some(0.0);
+    }
+    let rounded = match drop {
+        0 => mantissa,
+        n => {
+            let (kept, half) = (mantissa >> n, 1u128 << (n - 1));
+            let rest = mantissa & ((1u128 << n) - 1);
+            kept + u128::from(rest > half || (rest == half && kept & 1 == 1))
+        }
+    };
+    let value = rounded as f64 * 2f64.powi((power + drop).clamp(-1074, 2000));
+    Some(if text.starts_with('-') { -value } else { value })
 }
 
 /// Whether the digits are all zeros, so that a zero result is no underflow.
@@ -69,6 +127,10 @@ pub fn parse_f64_as(text: &str, name: &str) -> Result<f64> {
     if let Some(x) = word(body) {
         return Ok(x);
     }
+    if let Some(x) = hexadecimal(body, 53) {
+        let lost = x.is_infinite() || (x == 0.0 && body.contains(|c| ('1'..='9').contains(&c)));
+        return if lost { Err(range("double precision", body)) } else { Ok(x) };
+    }
     if !is_number(body) {
         return Err(syntax(name, text));
     }
@@ -84,6 +146,10 @@ pub fn parse_f32(text: &str) -> Result<f32> {
     let body = trim_space(text);
     if let Some(x) = word(body) {
         return Ok(x as f32);
+    }
+    if let Some(x) = hexadecimal(body, 24) {
+        let lost = (x as f32).is_infinite() || (x == 0.0 && body.bytes().any(|b| b == b'p'));
+        return if lost { Err(range("real", body)) } else { Ok(x as f32) };
     }
     if !is_number(body) {
         return Err(syntax("real", text));

@@ -98,6 +98,10 @@ pub trait TypeLookup {
     fn enum_value(&self, type_oid: Oid, label: &str) -> Option<Oid>;
     /// Reads a value of a `reg*` type; numbers and `-` are handled by the caller.
     fn reg_in(&self, reg_type: Oid, text: &str) -> Result<Oid>;
+    /// The relation that a text names, for functions: it may not be a number.
+    fn relation_in(&self, text: &str) -> Result<Oid> {
+        self.reg_in(crate::oid::REGCLASS, text)
+    }
     /// Writes a value of a `reg*` type; None if there is no such object.
     fn reg_out(&self, reg_type: Oid, oid: Oid) -> Option<String>;
     /// The role of this name.

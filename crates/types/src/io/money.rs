@@ -8,19 +8,22 @@ use base::{Result, err};
 pub(super) fn money_in(text: &str) -> Result<i64> {
     let mut body = trim_space(text);
     let mut negative = false;
-    loop {
-        let before = body;
-        if let Some(rest) = body.strip_prefix('-') {
-            negative = true;
-            body = rest;
-        } else if let Some(rest) = body.strip_prefix('(') {
-            negative = true;
-            body = rest.strip_suffix(')').unwrap_or(rest);
-        }
-        body = body.strip_prefix('$').unwrap_or(body);
-        body = body.strip_prefix('+').unwrap_or(body).trim_start();
-        if body == before {
-            break;
+    let dollar = |text: &mut &str| *text = text.strip_prefix('$').unwrap_or(text).trim_start();
+    dollar(&mut body);
+    if let Some(rest) = body.strip_prefix(['-', '(', '+']) {
+        negative = !body.starts_with('+');
+        body = rest.trim_start();
+    }
+    dollar(&mut body);
+    // Behind the number a sign, the parenthesis and the currency may stand.
+    let end = body.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',')));
+    let (body, rest) = body.split_at(end.unwrap_or(body.len()));
+    for c in rest.chars() {
+        match c {
+            '-' => negative = true,
+            ')' | '+' | '$' => {}
+            c if c.is_ascii_whitespace() => {}
+            _ => return Err(syntax("money", text)),
         }
     }
     let mut value: i128 = 0;
@@ -44,7 +47,7 @@ pub(super) fn money_in(text: &str) -> Result<i64> {
                 }
             }
             '.' if after_point.is_none() => after_point = Some(0),
-            ',' if after_point.is_none() => {}
+            ',' => {}
             _ => return Err(syntax("money", text)),
         }
     }

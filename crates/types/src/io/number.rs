@@ -112,9 +112,22 @@ pub fn parse_i64(text: &str) -> Result<i64> {
     parse(text, "bigint", i64::MAX as u64)
 }
 
-/// Reads an unsigned number as C's `strtoul` does: a sign is allowed, `0x` and a leading 0 choose
-/// the base.
+/// Reads an unsigned number as C's `strtoul` does: a sign is allowed, `0x`, `0b` and a leading 0
+/// choose the base.
 pub(crate) fn parse_unsigned(text: &str, type_name: &str, bits: u32) -> Result<u64> {
+    let (value, rest) = unsigned_prefix(text, type_name, bits)?;
+    if !trim_space(rest).is_empty() {
+        return Err(syntax(type_name, text));
+    }
+    Ok(value)
+}
+
+/// The unsigned number that text starts with, and what is behind it.
+pub(crate) fn unsigned_prefix<'a>(
+    text: &'a str,
+    type_name: &str,
+    bits: u32,
+) -> Result<(u64, &'a str)> {
     let body = text.trim_start_matches(|c: char| c.is_ascii() && is_space(c as u8));
     let (negative, digits) = match body.as_bytes().first() {
         Some(b'-') => (true, &body[1..]),
@@ -123,26 +136,31 @@ pub(crate) fn parse_unsigned(text: &str, type_name: &str, bits: u32) -> Result<u
     };
     let (radix, digits) = match digits.as_bytes() {
         [b'0', b'x' | b'X', c, ..] if c.is_ascii_hexdigit() => (16, &digits[2..]),
+        [b'0', b'b' | b'B', b'0' | b'1', ..] => (2, &digits[2..]),
         [b'0', ..] => (8, digits),
         _ => (10, digits),
     };
     let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
-    if end == 0 || !trim_space(&digits[end..]).is_empty() {
+    if end == 0 {
         return Err(syntax(type_name, text));
     }
-    let Ok(value) = u64::from_str_radix(&digits[..end], radix) else {
+    let (digits, rest) = digits.split_at(end);
+    let Ok(value) = u64::from_str_radix(digits, radix) else {
         return Err(range(type_name, text));
     };
     let value = if negative { value.wrapping_neg() } else { value };
-    if bits == 32 {
-        // A 32-bit value may come as its 64-bit sign extension.
-        let fits = value <= u32::MAX as u64 || value as i64 == value as i32 as i64;
-        if !fits {
-            return Err(range(type_name, text));
-        }
-        return Ok(value as u32 as u64);
+    if bits == 64 {
+        return Ok((value, rest));
     }
-    Ok(value)
+    // A 32-bit value may come as its 64-bit sign extension.
+    if value > u32::MAX as u64 && value as i64 != value as i32 as i64 {
+        // What is no number at all is told first.
+        return Err(match trim_space(rest) {
+            "" => range(type_name, text),
+            _ => syntax(type_name, text),
+        });
+    }
+    Ok((value as u32 as u64, rest))
 }
 
 /// Reads an oid.

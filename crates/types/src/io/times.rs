@@ -35,7 +35,7 @@ pub(super) fn time_in(text: &str, typmod: i32, cx: &IoCtx) -> Result<i64> {
         Some(Special::Now) => Ok(split(to_local(cx.now, &cx.format.timezone)?).1),
         Some(_) => Err(syntax_time("time", text)),
         // A zone whose offset depends on the date says nothing without one.
-        None if d.zone.is_some() && !d.has_date => Err(syntax_time("time", text)),
+        None if d.zone.is_some() && !d.abbreviated && !d.has_date => Err(syntax_time("time", text)),
         None => Ok(round_time(d.civil.time(), typmod)),
     }
 }
@@ -64,7 +64,7 @@ pub(super) fn timetz_in(text: &str, typmod: i32, cx: &IoCtx) -> Result<Vec<u8>> 
         Some(_) => Err(syntax_time(name, text)),
         None => {
             let time = d.civil.time();
-            if d.zone.is_some() && !d.has_date {
+            if d.zone.is_some() && !d.abbreviated && !d.has_date {
                 // Without a date it is not known which of the zone's offsets holds.
                 return Err(syntax_time(name, text));
             }

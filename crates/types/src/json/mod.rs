@@ -1,5 +1,6 @@
 //! JSON: checking and parsing text, the tree of a value, and jsonb's stored form.
 
+mod check;
 mod parse;
 mod stored;
 mod write;
@@ -114,7 +115,7 @@ impl Json {
             (Json::Object(a), Json::Object(b)) => a.len().cmp(&b.len()).then_with(|| {
                 a.iter()
                     .zip(b)
-                    .map(|(x, y)| compare_keys(&x.0, &y.0).then_with(|| x.1.compare_inner(&y.1)))
+                    .map(|(x, y)| x.0.cmp(&y.0).then_with(|| x.1.compare_inner(&y.1)))
                     .find(|o| o.is_ne())
                     .unwrap_or(Ordering::Equal)
             }),

@@ -444,7 +444,7 @@ impl Build {
 impl Sink for Build {
     fn value(&mut self, tokens: &Tokens) -> Result<()> {
         let value = match tokens.token {
-            Token::String => Json::String(tokens.string.clone()),
+            Token::String => Json::String(tokens.string.as_str().into()),
             Token::Number => Json::Number(numeric::parse(tokens.text())?),
             Token::True => Json::Bool(true),
             Token::False => Json::Bool(false),
@@ -476,6 +476,11 @@ impl Sink for Build {
 
 /// Checks that text is JSON.
 pub fn validate(text: &str) -> Result<()> {
+    if super::check::is_json(text) { Ok(()) } else { validate_slowly(text) }
+}
+
+/// The same, saying what is wrong.
+pub(super) fn validate_slowly(text: &str) -> Result<()> {
     document(&mut Tokens::new(text, false), &mut Check)
 }
 
@@ -486,7 +491,7 @@ pub fn parse(text: &str) -> Result<Json> {
     Ok(build.done.unwrap_or(Json::Null))
 }
 
-fn document(tokens: &mut Tokens, sink: &mut dyn Sink) -> Result<()> {
+fn document(tokens: &mut Tokens, sink: &mut impl Sink) -> Result<()> {
     tokens.next()?;
     let mut stack: Vec<bool> = Vec::new();
     loop {
@@ -549,7 +554,7 @@ fn document(tokens: &mut Tokens, sink: &mut dyn Sink) -> Result<()> {
 }
 
 /// A key and the colon; leaves the first token of the value.
-fn member(tokens: &mut Tokens, sink: &mut dyn Sink, what: &str) -> Result<()> {
+fn member(tokens: &mut Tokens, sink: &mut impl Sink, what: &str) -> Result<()> {
     if tokens.token != Token::String {
         return Err(tokens.expected(what));
     }

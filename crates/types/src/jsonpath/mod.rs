@@ -6,7 +6,7 @@ mod lex;
 mod parse;
 mod write;
 
-pub use parse::parse;
+pub use parse::{check_patterns_by, parse};
 
 use crate::numeric::Numeric;
 

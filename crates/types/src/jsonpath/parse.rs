@@ -6,6 +6,15 @@ use super::{
 };
 use crate::numeric::Numeric;
 use base::{Result, bail, err};
+use std::sync::OnceLock;
+
+type PatternCheck = fn(&str, RegexFlags) -> Result<()>;
+static PATTERN_CHECK: OnceLock<PatternCheck> = OnceLock::new();
+
+/// Registers who knows whether a text is a regular expression; without it any text is.
+pub fn check_patterns_by(check: fn(&str, RegexFlags) -> Result<()>) {
+    let _ = PATTERN_CHECK.set(check);
+}
 
 /// Reads a path.
 pub fn parse(text: &str) -> Result<JsonPath> {
@@ -229,6 +238,9 @@ impl<'a> Parser<'a> {
                 FEATURE_NOT_SUPPORTED,
                 "XQuery \"x\" flag (expanded regular expressions) is not implemented"
             );
+        }
+        if let Some(check) = PATTERN_CHECK.get() {
+            check(&pattern, flags)?;
         }
         Ok(PathExpr::of(Head::LikeRegex(Box::new(left), pattern, flags)))
     }

@@ -151,6 +151,7 @@ impl Numeric {
         let mut sum = one();
         let mut n = 1i64;
         loop {
+            base::interrupt::check()?;
             term = term.mul_scale(&x, local).div_to(&Numeric::from(n), local, true);
             if term.is_zero() {
                 break;
@@ -159,6 +160,7 @@ impl Numeric {
             n += 1;
         }
         for _ in 0..halvings {
+            base::interrupt::check()?;
             // The scale shrinks as the value grows: digits before the point are significant too.
             let grown = if sum.is_zero() { 0 } else { sum.decimal_exponent() };
             sum = sum.mul_scale(&sum, local - (2 * grown).clamp(0, weight.max(0)));
@@ -195,7 +197,7 @@ impl Numeric {
             return Ok(special);
         }
         let scale = clamp_scale((MIN_SIG_DIGITS - self.ln_weight()).max(self.dscale));
-        Ok(self.ln_to(scale))
+        self.ln_to(scale)
     }
 
     fn log_special(&self) -> Result<Option<Numeric>> {
@@ -212,7 +214,7 @@ impl Numeric {
     }
 
     /// The natural logarithm of a positive number, to `scale` digits after the point.
-    fn ln_to(&self, scale: i32) -> Numeric {
+    fn ln_to(&self, scale: i32) -> Result<Numeric> {
         let mut x = self.clone();
         let mut roots = 0;
         let local = scale + GUARD + 8;
@@ -230,6 +232,7 @@ impl Numeric {
         let mut sum = y;
         let mut n = 3i64;
         loop {
+            base::interrupt::check()?;
             power = power.mul_scale(&square, local);
             let term = power.div_to(&Numeric::from(n), local, true);
             if term.is_zero() {
@@ -238,7 +241,7 @@ impl Numeric {
             sum = sum.add(&term);
             n += 2;
         }
-        sum.mul(&power_of_two(roots + 1)).round(scale)
+        Ok(sum.mul(&power_of_two(roots + 1)).round(scale))
     }
 
     /// The logarithm to a base, with PostgreSQL's choice of scale.
@@ -246,7 +249,7 @@ impl Numeric {
         if base.is_nan() || self.is_nan() {
             return Ok(Numeric::NAN);
         }
-        if self.signum() < 0 {
+        if self.signum() < 0 && base.signum() != 0 {
             self.log_special()?;
         }
         let special = (base.log_special()?, self.log_special()?);
@@ -259,11 +262,11 @@ impl Numeric {
         let weight = self.ln_weight() - base.ln_weight();
         let scale = clamp_scale((MIN_SIG_DIGITS - weight).max(self.dscale).max(base.dscale));
         let local = scale + GUARD + self.ln_weight().abs() + base.ln_weight().abs();
-        let divisor = base.ln_to(local);
+        let divisor = base.ln_to(local)?;
         if divisor.is_zero() {
             return Err(super::division_by_zero());
         }
-        Ok(self.ln_to(local).div_to(&divisor, scale, true))
+        Ok(self.ln_to(local)?.div_to(&divisor, scale, true))
     }
 
     /// This number to the power of another, with PostgreSQL's choice of scale.
@@ -285,6 +288,9 @@ impl Numeric {
         };
         let (mantissa, power) = leading(&magnitude);
         let ln = mantissa.ln() + power as f64 * LN_10;
+        // PostgreSQL's estimate has eight digits of it.
+        let unit = 10f64.powi((8 - magnitude.ln_weight()).max(0));
+        let ln = if (ln * unit).is_finite() { (ln * unit).round() / unit } else { ln };
         let value = ln * super::to_f64(exponent).unwrap_or(f64::INFINITY);
         let digits = value * LOG10_E;
         if digits > 131_072.0 + 16.0 {
@@ -298,7 +304,7 @@ impl Numeric {
         // The error of the logarithm is multiplied by the exponent and by the result.
         let exponent_digits = exponent.digits.len() as i32 * DEC_DIGITS + exponent.weight.abs() * 4;
         let local = scale + (digits as i32).max(0) + exponent_digits.min(1000) + GUARD;
-        let product = magnitude.ln_to(local).mul_scale(exponent, local);
+        let product = magnitude.ln_to(local)?.mul_scale(exponent, local);
         let mut out = product.exp_to(scale)?;
         out.negative = negative && !out.is_zero();
         Ok(out)
@@ -385,6 +391,7 @@ impl Numeric {
         let mut left = n.unsigned_abs();
         let mut out = one();
         while left > 0 {
+            ::base::interrupt::check()?;
             if left & 1 == 1 {
                 out = trim(out.mul_scale(&base, base.dscale + out.dscale));
             }

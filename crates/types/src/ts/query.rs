@@ -2,7 +2,7 @@
 
 use super::vector::{Lexeme, WEIGHTS, word};
 use super::{DEPTH_MAX, TsVector, quoted};
-use base::{Error, Result, err};
+use base::{Error, Result, bail, err};
 use std::fmt;
 
 /// A query.
@@ -102,6 +102,9 @@ impl Piece {
     }
 }
 
+/// Bytes that a word may have.
+const WORD_MAX: usize = 2046;
+
 struct Parser<'a, F> {
     text: &'a str,
     rest: &'a str,
@@ -151,7 +154,7 @@ impl<F: FnMut(&str, u8, bool) -> Result<Piece>> Parser<'_, F> {
     fn or(&mut self) -> Result<Piece> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(err!(STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"));
+            return Err(base::stack::too_deep());
         }
         let mut left = self.and()?;
         while self.eat("|") {
@@ -196,7 +199,7 @@ impl<F: FnMut(&str, u8, bool) -> Result<Piece>> Parser<'_, F> {
         if self.eat("!") {
             self.depth += 1;
             if self.depth > DEPTH_MAX {
-                return Err(err!(STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"));
+                return Err(base::stack::too_deep());
             }
             let inner = self.not()?;
             self.depth -= 1;
@@ -228,6 +231,9 @@ impl<F: FnMut(&str, u8, bool) -> Result<Piece>> Parser<'_, F> {
             }
         }
         self.rest = self.rest.trim_start();
+        if word.len() > WORD_MAX {
+            bail!(PROGRAM_LIMIT_EXCEEDED, "word is too long in tsquery: \"{}\"", self.text);
+        }
         (self.operand)(&word, weights, prefix)
     }
 }

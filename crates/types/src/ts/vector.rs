@@ -184,13 +184,29 @@ pub(super) fn word(rest: &mut &str, stop: impl Fn(char) -> bool) -> Option<Strin
     Some(out)
 }
 
+/// The error of a text that ends within a quoted word or behind a backslash.
+pub(super) fn unfinished(text: &str) -> Error {
+    match text.ends_with('\\') {
+        true => err!(SYNTAX_ERROR, "there is no escaped character: \"{text}\""),
+        false => err!(SYNTAX_ERROR, "syntax error in tsvector: \"{text}\""),
+    }
+}
+
 /// Reads a document's text form.
 pub fn parse_vector(text: &str) -> Result<TsVector> {
     let syntax = || -> Error { err!(SYNTAX_ERROR, "syntax error in tsvector: \"{text}\"") };
     let mut rest = text.trim_start();
     let mut lexemes = Vec::new();
     while !rest.is_empty() {
-        let word = word(&mut rest, |c| c == ':').ok_or_else(syntax)?;
+        // At the start of a word a colon is a letter.
+        let colon = rest.starts_with(':');
+        if colon {
+            rest = &rest[1..];
+        }
+        let mut word = word(&mut rest, |c| c == ':').ok_or_else(|| unfinished(text))?;
+        if colon {
+            word.insert(0, ':');
+        }
         if word.is_empty() {
             return Err(syntax());
         }

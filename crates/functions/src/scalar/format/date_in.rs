@@ -4,6 +4,7 @@ use super::template::{Calendar, Field, FieldNode, Node, check_length, parse, par
 use super::{DAYS, MONTHS, ROMAN_MONTHS};
 use crate::call::{FnCtx, FnDef};
 use base::{Error, Result, err};
+use std::sync::Arc;
 use types::Datum;
 use types::datetime::{self, Civil};
 
@@ -34,6 +35,8 @@ struct Read {
     zone_hour: i32,
     zone_minute: i32,
     zone_offset: Option<i32>,
+    /// The zone, if an abbreviation's meaning changed with time.
+    zone: Option<Arc<datetime::TimeZone>>,
 }
 
 #[cold]
@@ -375,18 +378,18 @@ impl Reader<'_> {
         let rest = self.rest();
         let letters = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
         for len in (1..=letters).rev() {
-            match datetime::zone_by_word(&rest[..len].to_lowercase()) {
+            match datetime::abbreviation(&rest[..len]).map(|a| a.meaning()) {
                 Some(Ok(offset)) => {
                     self.read.zone_offset = Some(offset);
                     self.at += len;
                     return Ok(());
                 }
-                Some(Err(zone)) if !rest[..len].contains('/') && len <= 5 => {
-                    self.read.zone_offset = Some(zone.at(0).offset);
+                Some(Err(zone)) => {
+                    self.read.zone = Some(zone);
                     self.at += len;
                     return Ok(());
                 }
-                _ => {}
+                None => {}
             }
         }
         let shown = rest.split([' ', '\t', '\n', '\r']).next().unwrap_or("");
@@ -600,7 +603,10 @@ impl Read {
         })
     }
 
-    fn offset(&self, text: &str) -> Result<Option<i32>> {
+    fn offset(&self, text: &str, local: impl Fn() -> Option<i64>) -> Result<Option<i32>> {
+        if let Some(zone) = &self.zone {
+            return Ok(local().map(|t| zone.offset_of_local(t)));
+        }
         if self.zone_offset.is_some() {
             return Ok(self.zone_offset);
         }
@@ -621,7 +627,7 @@ fn to_timestamp(cx: &FnCtx, text: &str, template: &str) -> Result<i64> {
     let mut read = read(text, template)?;
     let range = || err!(DATETIME_FIELD_OVERFLOW, "timestamp out of range");
     let civil = read.civil(text)?;
-    let offset = read.offset(text)?;
+    let offset = read.offset(text, || civil.timestamp())?;
     if !civil.is_julian_valid() {
         return Err(range());
     }
@@ -693,7 +699,7 @@ pub(crate) fn read_by_template(text: &str, template: &str) -> Result<Found> {
         ));
     }
     let civil = read.civil(text)?;
-    let offset = read.offset(text)?;
+    let offset = read.offset(text, || civil.timestamp())?;
     if zoned && offset.is_none() {
         let name = if date { "timestamptz" } else { "timetz" };
         return Err(bad(format!("missing time zone in input string for type {name}")));

@@ -25,6 +25,10 @@ pub(super) fn inside(points: &[Point], q: Point) -> Side {
         let a = Point { x: points[i].x - q.x, y: points[i].y - q.y };
         let b = points[(i + 1) % n];
         let b = Point { x: b.x - q.x, y: b.y - q.y };
+        // Where nobody knows on which side a corner is, the point is on the border.
+        if a.x.is_nan() && (a.y.is_nan() || near_zero(a.y)) {
+            return Side::Border;
+        }
         if near_zero(a.x) && near_zero(a.y) {
             return Side::Border;
         }
@@ -168,7 +172,7 @@ pub(super) fn of_circle(n: i32, c: &Circle) -> Result<Polygon> {
         bail!(INVALID_PARAMETER_VALUE, "must request at least 2 points");
     }
     if n as usize > (1 << 30) / 16 {
-        bail!(INVALID_PARAMETER_VALUE, "too many points requested");
+        bail!(PROGRAM_LIMIT_EXCEEDED, "too many points requested");
     }
     let step = 2.0 * std::f64::consts::PI / n as f64;
     let mut points = Vec::with_capacity(n as usize);

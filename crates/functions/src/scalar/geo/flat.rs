@@ -147,7 +147,7 @@ pub(super) fn on_line(l: &Line, p: Point) -> Result<bool> {
 /// The point of a line nearest to another one, and how far it is.
 pub(super) fn nearest_on_line(l: &Line, p: Point) -> Result<(Point, f64)> {
     let upright = Line::with_slope(p, upright_slope(l));
-    match meet(l, &upright)? {
+    match meet(&upright, l)? {
         Some(q) => Ok((q, distance(p, q)?)),
         // Only lines of NaN or infinity come here.
         None => Ok((Point { x: f64::NAN, y: f64::NAN }, f64::NAN)),
@@ -178,8 +178,8 @@ pub(super) fn nearest_on_segment(l: &Lseg, p: Point) -> Result<(Point, f64)> {
     let upright = Line::with_slope(p, inverse_slope(l.p[0], l.p[1]));
     let q = match segment_meets_line(l, &upright)? {
         Some(q) => q,
-        None if nearer(distance(p, l.p[1])?, distance(p, l.p[0])?) => l.p[1],
-        None => l.p[0],
+        None if nearer(distance(p, l.p[0])?, distance(p, l.p[1])?) => l.p[0],
+        None => l.p[1],
     };
     Ok((q, distance(p, q)?))
 }

@@ -587,15 +587,7 @@ impl Exec<'_> {
         if let Some(found) = self.patterns.get(&key) {
             return Ok(Arc::clone(found));
         }
-        // Without `s`, a point does not match a newline; `m` lets anchors match at lines.
-        let options = Flags {
-            ignore_case: flags.ignore_case,
-            quote: flags.quoted,
-            ascii: self.env.ctype_is_c(),
-            newline_stop: !flags.quoted && !flags.dot_all,
-            newline_anchor: !flags.quoted && flags.lines,
-            ..Flags::default()
-        };
+        let options = Flags { ascii: self.env.ctype_is_c(), ..regex_flags(flags) };
         let made = crate::scalar::regexp::compiled(text, options).map_err(Fail::Hard)?;
         let made = Arc::new(made);
         self.patterns.insert(key, Arc::clone(&made));
@@ -607,6 +599,24 @@ impl Exec<'_> {
         let (Item::Json(root), Item::Json(found)) = (&self.root, item) else { return 0 };
         place_of(root, found, 0).unwrap_or(0) as i64
     }
+}
+
+/// Without `s`, a point does not match a newline; `m` lets anchors match at lines.
+fn regex_flags(flags: RegexFlags) -> Flags {
+    Flags {
+        ignore_case: flags.ignore_case,
+        quote: flags.quoted,
+        newline_stop: !flags.quoted && !flags.dot_all,
+        newline_anchor: !flags.quoted && flags.lines,
+        ..Flags::default()
+    }
+}
+
+/// Has paths refuse patterns that are no regular expressions when they are read.
+pub fn check_patterns() {
+    types::jsonpath::check_patterns_by(|pattern, flags| {
+        crate::scalar::regex::compile(pattern, regex_flags(flags)).map(|_| ())
+    });
 }
 
 /// How long a value is where jsonb holds it, from a place on, with what it takes to align it.

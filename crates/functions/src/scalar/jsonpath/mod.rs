@@ -1,6 +1,6 @@
 //! SQL/JSON paths: evaluation and the functions over jsonb.
 
-mod exec;
+pub(crate) mod exec;
 mod method;
 mod mutable;
 mod time;

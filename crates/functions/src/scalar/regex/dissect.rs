@@ -50,7 +50,11 @@ impl<'a> Matcher<'a> {
     }
 
     fn step(&mut self, n: usize) -> Result<()> {
+        let before = self.steps;
         self.steps += n as u64 + 1;
+        if before >> 16 != self.steps >> 16 {
+            base::interrupt::check()?;
+        }
         if self.steps > STEPS_MAX && self.tree.backrefs {
             return Err(err!(
                 INVALID_REGULAR_EXPRESSION,
@@ -63,13 +67,25 @@ impl<'a> Matcher<'a> {
     /// The leftmost match from a byte offset.
     pub fn search(&mut self, at: usize, captures: bool) -> Result<Option<Spans>> {
         let root = &self.tree.root;
-        for begin in self.char_at(at)..=self.chars.len() {
+        let first = self.char_at(at);
+        if !self.tree.backrefs {
+            // One run from all places at once tells whether there is a match at all.
+            let program = program(self.tree, self.programs, root)?;
+            let mut found = false;
+            self.run(&program, first, true, |_| {
+                found = true;
+                false
+            })?;
+            match (found, captures) {
+                (false, _) => return Ok(None),
+                (true, false) => return Ok(Some(Vec::new())),
+                (true, true) => {}
+            }
+        }
+        for begin in first..=self.chars.len() {
             let ends = self.ends(root, begin)?;
             if ends.is_empty() {
                 continue;
-            }
-            if !captures && !self.tree.backrefs {
-                return Ok(Some(Vec::new()));
             }
             for &end in ends.iter() {
                 self.captures.fill(None);
