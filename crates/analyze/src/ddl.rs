@@ -58,7 +58,7 @@ pub fn relation_expr(
     let mut made = a.expr(expr, kind)?;
     if let Some(construct) = boolean {
         made = a.coerce_to_boolean(made, construct)?;
-    } else if made.ty() == oids::UNKNOWN {
+    } else if made.ty() == oids::UNKNOWN && !matches!(used, ExprUse::Generated) {
         made = a.to_common(made, oids::TEXT, "")?;
     }
     collate::assign(&mut a, &mut made)?;
@@ -100,8 +100,17 @@ fn check_volatility(a: &Analyzer, expr: &Expr, used: ExprUse) -> Result<()> {
             worst = p.volatility;
         }
     };
+    // `||` of text and anything else is what the output of that is.
+    const CONCATENATIONS: [Oid; 2] = [Oid(2003), Oid(2004)];
+    let output = |e: &Expr| {
+        let ty = crate::coerce::base_type(a.catalog(), e.ty()).unwrap_or(e.ty());
+        a.type_desc(ty).map_or(Oid::INVALID, |t| t.output)
+    };
     ir::walk::each(expr, &mut |e| match e {
         Expr::Func(f) => note(f.func),
+        Expr::Op(o) if CONCATENATIONS.contains(&o.func) => {
+            o.args.iter().for_each(|e| note(output(e)));
+        }
         Expr::Op(o) => note(o.func),
         Expr::ScalarArrayOp(s) => note(s.func),
         // The time and the user are stable, not immutable.
@@ -155,10 +164,13 @@ pub fn column_default(
 
 /// A generated column may not use another one.
 fn refuse_generated(rel: &RelationDesc, expr: &Expr) -> Result<()> {
-    let mut problem = None;
+    let (mut problem, mut whole_row) = (None, None);
     ir::walk::each(expr, &mut |e| {
         let Expr::Var(v) = e else { return };
         let attr = rel.tuple.attrs.get((v.attno - 1).max(0) as usize);
+        if v.attno == 0 {
+            whole_row.get_or_insert(v.location);
+        }
         if v.attno > 0
             && let Some(attr) = attr
             && attr.generated != 0
@@ -166,6 +178,14 @@ fn refuse_generated(rel: &RelationDesc, expr: &Expr) -> Result<()> {
             problem = Some((attr.name.clone(), v.location));
         }
     });
+    if let Some(at) = whole_row {
+        return Err(err!(
+            INVALID_OBJECT_DEFINITION,
+            "cannot use whole-row variable in column generation expression"
+        )
+        .detail("This would cause the generated column to depend on its own value.")
+        .at(at));
+    }
     match problem {
         Some((name, at)) => Err(err!(
             INVALID_OBJECT_DEFINITION,

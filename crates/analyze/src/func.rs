@@ -209,6 +209,7 @@ impl Analyzer<'_> {
         }
         let mut list: Vec<(Oid, Candidate)> = Vec::new();
         for p in self.catalog().procs_named(schema, last)? {
+            let p = self.as_called(p);
             let Some(c) = shape(&p, nargs, arg_names, expand_variadic) else { continue };
             // Of two that look alike the nearer schema wins, then the one without VARIADIC.
             let twin = list.iter().position(|(_, o)| o.args == c.args && o.order == c.order);
@@ -289,8 +290,21 @@ impl Analyzer<'_> {
     }
 
     fn found(&self, candidate: Candidate) -> Result<FuncDetail> {
-        let desc = self.catalog().proc(candidate.oid)?;
+        let desc = self.as_called(self.catalog().proc(candidate.oid)?);
         Ok(FuncDetail::Proc { desc, candidate })
+    }
+
+    /// CALL gives something for each output of a procedure, as if they were inputs.
+    fn as_called(&self, p: Arc<ProcDesc>) -> Arc<ProcDesc> {
+        let (Some(all), Some(modes)) = (&p.all_arg_types, &p.arg_modes) else { return p };
+        if p.kind != b'p' || self.cur().kind != crate::state::Kind::CallArgument {
+            return p;
+        }
+        let mut called = ProcDesc::clone(&p);
+        called.arg_types = all.clone();
+        let input = |m: &u8| if *m == b'o' { b'i' } else { *m };
+        called.arg_modes = Some(modes.iter().map(input).collect());
+        Arc::new(called)
     }
 
     /// A type that a function-like cast may mean.

@@ -113,32 +113,11 @@ fn expand_virtual(env: &Env, query: &mut Query) -> Result<()> {
     for i in 0..query.rtable.len() {
         let RteKind::Relation { relid, .. } = query.rtable[i].kind else { continue };
         let rel = env.catalog.relation(relid)?;
-        if !rel.tuple.attrs.iter().any(|a| a.generated == b'v') {
-            continue;
-        }
+        let Some(computed) = catalog::computed::Computed::of(&rel)? else { continue };
         let varno = i as u32 + 1;
-        let mut exprs: Vec<Option<Expr>> = Vec::new();
-        for (n, a) in rel.tuple.attrs.iter().enumerate() {
-            exprs.push(match rel.default_of(n as i16 + 1) {
-                Some(text) if a.generated == b'v' => Some(stored_expr(text)?),
-                _ => None,
-            });
-        }
-        ir::walk::rewrite_query(query, 0, &mut |e, level| {
-            let Expr::Var(v) = e else { return None };
-            if v.varno != varno || v.levels_up != level || v.attno <= 0 {
-                return None;
-            }
-            let mut found = exprs.get(v.attno as usize - 1)?.clone()?;
-            ir::walk::transform(&mut found, &mut |e| {
-                if let Expr::Var(inner) = e {
-                    inner.varno = varno;
-                    inner.syn_no = varno;
-                    inner.levels_up = level;
-                    inner.nulling_rels = v.nulling_rels.clone();
-                }
-            });
-            Some(found)
+        ir::walk::rewrite_query(query, 0, &mut |e, level| match e {
+            Expr::Var(v) if v.varno == varno && v.levels_up == level => computed.value_of(v),
+            _ => None,
         });
     }
     Ok(())

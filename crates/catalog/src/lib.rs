@@ -15,6 +15,7 @@ pub mod builtin;
 pub mod cache;
 mod cached;
 mod change;
+pub mod computed;
 pub mod depend;
 pub mod desc;
 pub mod generic;

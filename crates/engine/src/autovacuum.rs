@@ -68,6 +68,11 @@ impl AllChanges {
         }
     }
 
+    /// The database has gone.
+    fn forget(&self, database: Oid) {
+        self.tables.lock().retain(|(db, _), _| *db != database);
+    }
+
     fn snapshot(&self) -> Vec<((Oid, Oid), Changes)> {
         self.tables.lock().iter().map(|(k, c)| (*k, *c)).collect()
     }
@@ -197,6 +202,11 @@ pub(crate) fn launcher(database: &Weak<Database>) {
         }
         for (db, tables) in by_database {
             if let Err(e) = work(&database, db, &tables) {
+                // What was counted for a database that has gone is of no use.
+                if e.code() == base::SqlState::INVALID_CATALOG_NAME || !database.has_folder(db) {
+                    database.changes.forget(db);
+                    continue;
+                }
                 database.log_as("autovacuum worker", &e.context("automatic vacuum"));
             }
             if database.nap(Duration::ZERO) {

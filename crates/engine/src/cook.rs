@@ -36,7 +36,11 @@ pub fn default_expr(
     let attr = &rel.tuple.attrs[attnum as usize - 1];
     let over = (generated != 0).then_some(rel);
     let env = crate::analysis::env(ddl.env);
-    analyze::column_default(&env, &attr.name, attr.type_oid, attr.typmod, expr, over)
+    let made = analyze::column_default(&env, &attr.name, attr.type_oid, attr.typmod, expr, over)?;
+    if generated == b'v' {
+        crate::ddl::generated::check_virtual_expr(&made)?;
+    }
+    Ok(made)
 }
 
 /// A check of a table's rows.

@@ -488,6 +488,21 @@ fn fit_result(
         _ => None,
     };
     let first = list.iter().find(|t| !t.junk).map(|t| t.expr.ty());
+    // A single column that can be the row is the row.
+    if count == 1
+        && base.kind == b'c'
+        && first != Some(ret)
+        && let Some(t) = list.iter_mut().find(|t| !t.junk)
+        && let Some(row) = analyze::coerce_assignment(&cx, t.expr.clone(), ret, -1)?
+    {
+        let set_op = q.set_operations.is_some();
+        if !set_op {
+            t.expr = row;
+        } else {
+            wrap(&cx, q, &[ret])?;
+        }
+        return Ok((Some(last), Shape::WholeRow));
+    }
     let (types, shape) = match () {
         () if count == 1 && first == Some(ret) && (base.kind == b'c' || ret == oids::RECORD) => {
             return Ok((Some(last), Shape::WholeRow));

@@ -133,8 +133,11 @@ impl Root<'_> {
         });
         let ec = self.ecs.len() - 1;
         self.add_member(ec, expr.clone(), ty);
-        // An aggregate or window function has no tables of its own, but is no constant.
-        if volatile || ir::walk::any(expr, &mut |e| matches!(e, Expr::Agg(_) | Expr::Window(_))) {
+        // An aggregate, window function or set has no tables of its own, but is no constant.
+        let varies = |e: &Expr| {
+            matches!(e, Expr::Agg(_) | Expr::Window(_)) || crate::prep::volatility::returns_set(e)
+        };
+        if volatile || ir::walk::any(expr, &mut |e| varies(e)) {
             self.ecs[ec].has_const = false;
             self.ecs[ec].members[0].is_const = false;
         }

@@ -43,7 +43,12 @@ pub fn compare(type_oid: Oid, a: &Datum, b: &Datum, lookup: &dyn TypeLookup) -> 
             (*x as u64).cmp(&(*y as u64))
         }
         (Datum::I64(x), Datum::I64(y)) => x.cmp(y),
-        (Datum::U32(x), Datum::U32(y)) => x.cmp(y),
+        // Labels that came with an enum type have even OIDs, which sort as the labels do.
+        (Datum::U32(x), Datum::U32(y)) if x == y || x % 2 == 0 && y % 2 == 0 => x.cmp(y),
+        (Datum::U32(x), Datum::U32(y)) => {
+            let rank = |v: u32| lookup.enum_rank(type_oid, Oid(v));
+            rank(*x).cmp(&rank(*y)).then(x.cmp(y))
+        }
         (Datum::F32(x), Datum::F32(y)) => compare_f64(*x as f64, *y as f64),
         (Datum::F64(x), Datum::F64(y)) => compare_f64(*x, *y),
         (Datum::Bytes(x), Datum::Bytes(y)) => compare_bytes(type_oid, x, y, lookup)?,

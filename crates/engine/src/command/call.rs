@@ -25,33 +25,31 @@ impl Session {
             return Err(Error::internal("CALL of something that is no function"));
         };
         self.core.check_execute(&env.view, self.core.users().current, f.func)?;
-        let mut args = Vec::new();
-        for arg in &f.args {
-            args.push(self.evaluate(&env, arg.clone(), Arc::from(params))?);
-        }
         let p = env.view.proc(f.func)?;
+        // What stands for an output only says its type.
+        let mode = |i: usize| p.arg_modes.as_ref().and_then(|m| m.get(i)).copied().unwrap_or(b'i');
+        let inputs: Vec<&Expr> =
+            f.args.iter().enumerate().filter(|(i, _)| mode(*i) != b'o').map(|(_, a)| a).collect();
+        let mut args = Vec::new();
+        for arg in &inputs {
+            args.push(self.evaluate(&env, (*arg).clone(), Arc::from(params))?);
+        }
         let info = CallInfo {
             fn_oid: f.func,
             collation: f.input_collation,
-            arg_types: f.args.iter().map(Expr::ty).collect(),
+            arg_types: inputs.iter().map(|a| a.ty()).collect(),
             ret_type: f.ret_type,
             ret_typmod: -1,
             variadic: f.variadic,
             columns: None,
         };
-        let outputs: Vec<(String, base::Oid)> = match (&p.all_arg_types, &p.arg_modes) {
-            (Some(all), Some(modes)) => all
-                .iter()
-                .zip(modes)
-                .enumerate()
-                .filter(|(_, (_, m))| matches!(m, b'o' | b'b'))
-                .map(|(i, (t, _))| {
-                    let name = p.arg_names.as_ref().and_then(|n| n.get(i)).cloned();
-                    (name.unwrap_or_default(), *t)
-                })
-                .collect(),
-            _ => Vec::new(),
-        };
+        let outputs: Vec<(String, base::Oid)> = (0..f.args.len())
+            .filter(|i| matches!(mode(*i), b'o' | b'b'))
+            .map(|i| {
+                let name = p.arg_names.as_ref().and_then(|n| n.get(i)).cloned();
+                (name.unwrap_or_default(), f.args[i].ty())
+            })
+            .collect();
         let row = match crate::sql_function::procedure(&env, &info, &args) {
             Some(row) => row?,
             None => return Err(Error::unsupported("calling a built-in procedure")),

@@ -4,6 +4,7 @@ use super::{Database, thread_error};
 use crate::log::message;
 use base::{Lsn, Result};
 use os::sync::{Condvar, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use wal::CheckPoint;
@@ -51,12 +52,18 @@ pub struct Checkpoints {
     wake: Condvar,
     /// Held while one is made: one at a time.
     running: Mutex<()>,
+    /// How many wait for one that is not spread out: the one that runs hurries.
+    hurried: AtomicUsize,
 }
 
 impl Database {
     /// Makes a checkpoint; when it returns, recovery would begin at its start.
     pub fn checkpoint(&self, kind: CheckpointKind) -> Result<()> {
+        let hurried = &self.checkpoints.hurried;
+        let spread = matches!(kind, CheckpointKind::Timed | CheckpointKind::Volume);
+        hurried.fetch_add(usize::from(!spread), Ordering::Relaxed);
         let _one = self.checkpoints.running.lock();
+        hurried.fetch_sub(usize::from(!spread), Ordering::Relaxed);
         let storage = &self.storage;
         let shutdown = kind == CheckpointKind::Shutdown;
         let logged = self.defaults().get("log_checkpoints").is_some_and(|v| v.as_bool());
@@ -150,7 +157,8 @@ impl Database {
         loop {
             let state = self.checkpoints.state.lock();
             let now = os::clock::monotonic_nanos();
-            if state.stop || state.by_volume || now >= due {
+            let hurry = self.checkpoints.hurried.load(Ordering::Relaxed) > 0;
+            if state.stop || state.by_volume || hurry || now >= due {
                 return;
             }
             drop(state);

@@ -71,6 +71,11 @@ pub(crate) fn folder(dir: &Path, database: Oid) -> PathBuf {
 }
 
 impl Database {
+    /// True if a database has files.
+    pub(crate) fn has_folder(&self, oid: Oid) -> bool {
+        oid == Oid::INVALID || self.disk.exists(&folder(&self.dir, oid))
+    }
+
     /// Keeps new sessions out of a database. Waits while somebody else does.
     pub(crate) fn shut(self: &Arc<Database>, oid: Oid) -> Shut {
         loop {

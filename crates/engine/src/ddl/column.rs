@@ -100,12 +100,43 @@ impl Ddl<'_> {
             if columns[..i].iter().any(|o| o.name == c.name) {
                 bail!(DUPLICATE_COLUMN, "column \"{}\" specified more than once", c.name);
             }
+            if c.generated == b'v' && c.is_local {
+                self.check_virtual_type(&c.name, c.type_oid)?;
+            }
             let t = self.view.type_(c.type_oid)?;
             if t.kind == b'p' {
                 bail!(INVALID_TABLE_DEFINITION, "column \"{}\" has pseudo-type {}", c.name, t.name);
             }
         }
         Ok(())
+    }
+
+    /// Fails if a column of this type would make a row part of itself.
+    pub fn refuse_own_row(&self, rel: &RelationDesc, ty: Oid) -> Result<()> {
+        if ty == rel.row_type && ty.is_valid() {
+            bail!(
+                INVALID_TABLE_DEFINITION,
+                "composite type {} cannot be made a member of itself",
+                rel.name
+            );
+        }
+        let t = self.view.type_(ty)?;
+        if ty < Oid::FIRST_NORMAL {
+            return Ok(());
+        }
+        match t.kind {
+            b'd' => self.refuse_own_row(rel, t.base_type),
+            b'r' => self.refuse_own_row(rel, t.range_subtype),
+            b'c' => {
+                let within = self.view.relation(t.relation)?;
+                for a in within.tuple.attrs.iter().filter(|a| !a.dropped) {
+                    self.refuse_own_row(rel, a.type_oid)?;
+                }
+                Ok(())
+            }
+            _ if t.elem.is_valid() => self.refuse_own_row(rel, t.elem),
+            _ => Ok(()),
+        }
     }
 
     /// How values of a type are held: as those of a domain's base.

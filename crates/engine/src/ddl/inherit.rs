@@ -93,10 +93,7 @@ impl Ddl<'_> {
     ) -> Result<Inherited> {
         let mut all = Inherited::default();
         for name in parents {
-            let parent = self
-                .view
-                .require_relation(name.schema.as_deref(), &name.name)
-                .map_err(|e| e.at(name.pos))?;
+            let parent = self.view.require_relation(name.schema.as_deref(), &name.name)?;
             let mode =
                 if partition { LockMode::AccessExclusive } else { LockMode::ShareUpdateExclusive };
             self.storage.lock(parent.oid, mode)?;
@@ -136,9 +133,6 @@ impl Ddl<'_> {
                 "inherited relation \"{}\" is not a table or foreign table",
                 parent.name
             );
-        }
-        if parent.of_type.is_valid() && !partition {
-            bail!(WRONG_OBJECT_TYPE, "cannot inherit from typed table \"{}\"", parent.name);
         }
         if parent.persistence == Persistence::Temp && persistence != Persistence::Temp {
             match partition {
@@ -246,6 +240,36 @@ impl Ddl<'_> {
                 c.name
             );
         }
+        let storage = c.storage.unwrap_or(a.storage);
+        if storage != a.storage {
+            return Err(err!(
+                DATATYPE_MISMATCH,
+                "inherited column \"{}\" has a storage parameter conflict",
+                c.name
+            )
+            .detail(format!(
+                "{} versus {}",
+                storage_word(storage),
+                storage_word(a.storage)
+            )));
+        }
+        match (c.compression, a.compression) {
+            (_, 0) => {}
+            (0, _) => c.compression = a.compression,
+            (old, new) if old != new => {
+                return Err(err!(
+                    DATATYPE_MISMATCH,
+                    "column \"{}\" has a compression method conflict",
+                    c.name
+                )
+                .detail(format!(
+                    "{} versus {}",
+                    compression_word(old),
+                    compression_word(new)
+                )));
+            }
+            _ => {}
+        }
         c.inherit_count += 1;
         Ok(())
     }
@@ -294,48 +318,40 @@ impl Ddl<'_> {
                     self.collation_name(own.collation)
                 )));
         }
-        if inherited.generated != 0 {
-            if own.generated == 0 && own.has_default {
-                bail!(
-                    INVALID_COLUMN_DEFINITION,
-                    "column \"{name}\" inherits from generated column but specifies default"
-                );
-            }
-            if own.identity != 0 {
-                bail!(
-                    INVALID_COLUMN_DEFINITION,
-                    "column \"{name}\" inherits from generated column but specifies identity"
-                );
-            }
-            if own.generated != 0 && own.generated != inherited.generated {
-                let word = |g: u8| if g == b's' { "STORED" } else { "VIRTUAL" };
-                return Err(err!(
-                    INVALID_COLUMN_DEFINITION,
-                    "column \"{name}\" inherits from generated column of different kind"
-                )
-                .detail(format!(
-                    "Parent column is {}, child column is {}.",
-                    word(inherited.generated),
-                    word(own.generated)
-                )));
-            }
-        } else if own.generated != 0 {
-            return Err(err!(
-                INVALID_COLUMN_DEFINITION,
-                "child column \"{name}\" specifies generation expression"
-            )
-            .hint("A child table column cannot be generated unless its parent column is."));
-        }
+        check_generation(inherited, &own)?;
         inherited.is_local = true;
         inherited.not_null |= own.not_null;
         inherited.has_default |= own.has_default;
         if own.identity != 0 {
             inherited.identity = own.identity;
         }
-        if own.storage.is_some() {
+        if let Some(new) = own.storage {
+            let old = inherited.storage.unwrap_or(new);
+            if old != new {
+                return Err(err!(
+                    DATATYPE_MISMATCH,
+                    "column \"{name}\" has a storage parameter conflict"
+                )
+                .detail(format!(
+                    "{} versus {}",
+                    storage_word(old),
+                    storage_word(new)
+                )));
+            }
             inherited.storage = own.storage;
         }
         if own.compression != 0 {
+            if inherited.compression != 0 && inherited.compression != own.compression {
+                return Err(err!(
+                    DATATYPE_MISMATCH,
+                    "column \"{name}\" has a compression method conflict"
+                )
+                .detail(format!(
+                    "{} versus {}",
+                    compression_word(inherited.compression),
+                    compression_word(own.compression)
+                )));
+            }
             inherited.compression = own.compression;
         }
         Ok(())
@@ -762,6 +778,57 @@ impl Ddl<'_> {
         let own = ObjectAddress::relation(child.oid);
         depend::forget_one(self.rows, own, ObjectAddress::relation(parent.oid))
     }
+}
+
+/// Fails if a child's column is not generated as the parent's is.
+pub fn check_generation(inherited: &NewColumn, own: &NewColumn) -> Result<()> {
+    let name = &inherited.name;
+    if inherited.generated != 0 {
+        if own.generated == 0 && own.has_default {
+            bail!(
+                INVALID_COLUMN_DEFINITION,
+                "column \"{name}\" inherits from generated column but specifies default"
+            );
+        }
+        if own.identity != 0 {
+            bail!(
+                INVALID_COLUMN_DEFINITION,
+                "column \"{name}\" inherits from generated column but specifies identity"
+            );
+        }
+        if own.generated != 0 && own.generated != inherited.generated {
+            let word = |g: u8| if g == b's' { "STORED" } else { "VIRTUAL" };
+            return Err(err!(
+                INVALID_COLUMN_DEFINITION,
+                "column \"{name}\" inherits from generated column of different kind"
+            )
+            .detail(format!(
+                "Parent column is {}, child column is {}.",
+                word(inherited.generated),
+                word(own.generated)
+            )));
+        }
+    } else if own.generated != 0 {
+        return Err(err!(
+            INVALID_COLUMN_DEFINITION,
+            "child column \"{name}\" specifies generation expression"
+        )
+        .hint("A child table column cannot be generated unless its parent column is."));
+    }
+    Ok(())
+}
+
+fn storage_word(letter: u8) -> &'static str {
+    match letter {
+        b'p' => "PLAIN",
+        b'e' => "EXTERNAL",
+        b'm' => "MAIN",
+        _ => "EXTENDED",
+    }
+}
+
+fn compression_word(letter: u8) -> &'static str {
+    if letter == b'l' { "lz4" } else { "pglz" }
 }
 
 /// True if two analysed expressions are the same but for their places in a text.

@@ -244,6 +244,9 @@ impl Ddl<'_> {
             }
             keys.push(self.index_key_of(&rel, n, oids::BTREE_AM, "btree")?);
         }
+        let numbers: Vec<i16> = keys.iter().map(|k| k.attnum).collect();
+        let what = if primary { "primary keys" } else { "unique constraints" };
+        self.refuse_virtual(&rel, &numbers, what)?;
         let mut including = Vec::new();
         for column in &key.including {
             including.push(self.included_column(&rel, column)?);
@@ -391,6 +394,13 @@ impl Ddl<'_> {
         check: bool,
     ) -> Result<()> {
         let rel = self.view.relation(table)?;
+        if constraint.no_inherit && rel.kind == catalog::RelKind::Partitioned {
+            bail!(
+                INVALID_TABLE_DEFINITION,
+                "cannot add NO INHERIT constraint to partitioned table \"{}\"",
+                rel.name
+            );
+        }
         let cooked = crate::cook::check(self, &rel, expr)?;
         let columns = crate::cook::columns_of(&cooked);
         let name = match &constraint.name {

@@ -9,7 +9,7 @@ use super::table::Later;
 use super::type_name::ResolvedType;
 use base::{Error, Oid, Result, bail, err};
 use catalog::depend::{self, ObjectAddress};
-use catalog::{IndexDesc, RelKind, RelationDesc, oids};
+use catalog::{ConstraintDesc, IndexDesc, RelKind, RelationDesc, oids};
 use ir::Expr;
 use parser::ast::{self, CreateTableStmt, LikeOption};
 use std::sync::Arc;
@@ -18,6 +18,9 @@ impl Ddl<'_> {
     pub(super) fn like(
         &self,
         like: &ast::LikeClause,
+        foreign: bool,
+        inherited: usize,
+        merged: &mut Vec<usize>,
         columns: &mut Vec<NewColumn>,
         later: &mut Later<'_>,
     ) -> Result<()> {
@@ -42,7 +45,20 @@ impl Ddl<'_> {
             .detail(super::alter::not_supported(source.kind))
             .at(like.rel.pos));
         }
-        let has = |o: LikeOption| like.options.contains(&o);
+        let mut options = like.options.clone();
+        if foreign {
+            // A foreign table keeps no rows.
+            options.retain(|o| {
+                !matches!(
+                    o,
+                    LikeOption::Indexes
+                        | LikeOption::Identity
+                        | LikeOption::Storage
+                        | LikeOption::Compression
+                )
+            });
+        }
+        let has = |o: LikeOption| options.contains(&o);
         for (i, a) in source.tuple.attrs.iter().enumerate().filter(|(_, a)| !a.dropped) {
             let n = i as i16 + 1;
             let row = self.column_row(source.oid, n)?;
@@ -58,15 +74,26 @@ impl Ddl<'_> {
             if has(LikeOption::Compression) {
                 c.compression = a.compression;
             }
-            columns.push(c);
-            let number = columns.len() as i16;
+            let known = columns[..inherited].iter().position(|k| k.name == c.name);
+            let number = match known.filter(|at| !merged.contains(at)) {
+                Some(at) => {
+                    merged.push(at);
+                    self.merge_own_column(&mut columns[at], c, false)?;
+                    at as i16 + 1
+                }
+                None => {
+                    columns.push(c);
+                    columns.len() as i16
+                }
+            };
             if a.not_null {
                 let named = source.constraints.iter().find(|c| c.kind == b'n' && c.columns == [n]);
                 let no_inherit = named.is_some_and(|c| c.no_inherit);
-                later.not_null.push((number, named.map(|c| c.name.to_string()), no_inherit));
+                let name = named.map(|c| c.name.to_string());
+                later.note_not_null(number, &a.name, name, no_inherit, false)?;
             }
         }
-        later.likes.push((source, like.options.clone()));
+        later.likes.push((source, options));
         Ok(())
     }
 
@@ -101,6 +128,15 @@ impl Ddl<'_> {
         if has(LikeOption::Constraints) {
             self.copy_checks(table, source, has(LikeOption::Comments))?;
         }
+        if has(LikeOption::Comments) {
+            let rel = self.view.relation(table)?;
+            for c in source.constraints.iter().filter(|c| c.kind == b'n') {
+                self.copy_constraint_comment(&rel, c, true)?;
+            }
+        }
+        if has(LikeOption::Statistics) {
+            self.copy_statistics(table, source, has(LikeOption::Comments))?;
+        }
         if has(LikeOption::Indexes) {
             for index in &source.indexes {
                 let rel = self.view.relation(table)?;
@@ -119,8 +155,19 @@ impl Ddl<'_> {
         for c in source.constraints.iter().filter(|c| c.kind == b'c') {
             let Some(text) = &c.expr else { continue };
             let rel = self.view.relation(table)?;
-            self.check_constraint_name(&rel, &c.name)?;
+            if c.no_inherit && rel.kind == RelKind::Partitioned {
+                bail!(
+                    INVALID_TABLE_DEFINITION,
+                    "cannot add NO INHERIT constraint to partitioned table \"{}\"",
+                    rel.name
+                );
+            }
             let expr = map_columns(&crate::cook::from_text(text)?, source, &rel)?;
+            if self.merge_copied_check(&rel, &c.name, &expr)? {
+                self.copy_constraint_comment(&rel, c, comments)?;
+                continue;
+            }
+            self.check_constraint_name(&rel, &c.name)?;
             let new = NewConstraint {
                 enforced: c.enforced,
                 validated: c.enforced,
@@ -128,14 +175,85 @@ impl Ddl<'_> {
                 ..NewConstraint::new(&c.name, rel.namespace, b'c', table)
             };
             self.store_check(table, &expr, new)?;
-            if comments {
-                let old = ObjectAddress::new(oids::PG_CONSTRAINT, c.oid);
-                let comment = self.comment_of(old)?;
-                let rel = self.view.relation(table)?;
-                if let Some(made) = rel.constraints.iter().find(|o| o.name == c.name) {
-                    let own = ObjectAddress::new(oids::PG_CONSTRAINT, made.oid);
-                    depend::set_comment(self.rows, own, comment.as_deref())?;
+            let rel = self.view.relation(table)?;
+            self.copy_constraint_comment(&rel, c, comments)?;
+        }
+        Ok(())
+    }
+
+    /// A check that the table inherits becomes its own too.
+    fn merge_copied_check(&self, rel: &RelationDesc, name: &str, expr: &Expr) -> Result<bool> {
+        let found = rel.constraints.iter().find(|o| *o.name == *name && o.kind == b'c');
+        let Some(old) = found.filter(|o| !o.is_local) else { return Ok(false) };
+        let Some(text) = &old.expr else { return Ok(false) };
+        if !super::inherit::same_expr(expr, &crate::cook::from_text(text)?) {
+            return Ok(false);
+        }
+        self.notice(Error::notice(format!(
+            "merging constraint \"{name}\" with inherited definition"
+        )));
+        let mut row = self.constraint_row(old.oid)?;
+        row.set_bool("conislocal", true)?;
+        self.rows.update(row)?;
+        Ok(true)
+    }
+
+    fn copy_constraint_comment(
+        &self,
+        rel: &RelationDesc,
+        c: &ConstraintDesc,
+        comments: bool,
+    ) -> Result<()> {
+        if !comments {
+            return Ok(());
+        }
+        let comment = self.comment_of(ObjectAddress::new(oids::PG_CONSTRAINT, c.oid))?;
+        if let Some(made) = rel.constraints.iter().find(|o| o.name == c.name) {
+            let own = ObjectAddress::new(oids::PG_CONSTRAINT, made.oid);
+            depend::set_comment(self.rows, own, comment.as_deref())?;
+        }
+        Ok(())
+    }
+
+    /// Extended statistics like those of another table.
+    fn copy_statistics(
+        &self,
+        table: Oid,
+        source: &Arc<RelationDesc>,
+        comments: bool,
+    ) -> Result<()> {
+        for row in self.rows.table_scan(oids::PG_STATISTIC_EXT)? {
+            if row.oid("stxrelid")? != source.oid {
+                continue;
+            }
+            let rel = self.view.relation(table)?;
+            let mut elements = super::statistics::Elements::default();
+            for n in row.i16s("stxkeys")? {
+                let name = &source.tuple.attrs[n as usize - 1].name;
+                let Some(m) = rel.column_number(name) else { continue };
+                elements.columns.push(m);
+                elements.names.push(name.to_string());
+            }
+            elements.columns.sort_unstable();
+            if let Some(text) = row.opt_text("stxexprs")? {
+                let exprs: Vec<Expr> = crate::cook::from_text(&text)?;
+                for e in &exprs {
+                    elements.exprs.push(map_columns(e, source, &rel)?);
+                    elements.names.push("expr".to_string());
                 }
+            }
+            let kinds = catalog::vector::to_any(row.get("stxkind")?)?;
+            let kinds: Vec<u8> = kinds
+                .iter()
+                .filter_map(|k| if let types::Datum::Char(k) = k { Some(*k) } else { None })
+                .collect();
+            let name = self.choose_statistics_name(&rel, &elements, rel.namespace)?;
+            let made = self.insert_statistics(&rel, rel.namespace, &name, &elements, &kinds)?;
+            if comments {
+                let old = ObjectAddress::new(oids::PG_STATISTIC_EXT, row.oid("oid")?);
+                let comment = self.comment_of(old)?;
+                let own = ObjectAddress::new(oids::PG_STATISTIC_EXT, made);
+                depend::set_comment(self.rows, own, comment.as_deref())?;
             }
         }
         Ok(())

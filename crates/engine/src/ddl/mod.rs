@@ -18,6 +18,7 @@ mod foreign;
 pub mod foreign_key;
 mod foreign_key_tree;
 pub mod function;
+pub(crate) mod generated;
 pub mod grant;
 mod identity;
 pub mod index;

@@ -19,11 +19,11 @@ const MAX_COLUMNS: usize = 8;
 
 /// Columns and expressions, as they are stored.
 #[derive(Default)]
-struct Elements {
-    columns: Vec<i16>,
-    exprs: Vec<ir::Expr>,
+pub(super) struct Elements {
+    pub columns: Vec<i16>,
+    pub exprs: Vec<ir::Expr>,
     /// For the name that is made up.
-    names: Vec<String>,
+    pub names: Vec<String>,
 }
 
 /// The column that an element is, if it is no more than that.
@@ -65,7 +65,8 @@ impl Ddl<'_> {
             Some(name) => name,
             None => self.choose_statistics_name(&rel, &elements, namespace)?,
         };
-        self.insert_statistics(&rel, namespace, &name, &elements, &kinds)
+        self.insert_statistics(&rel, namespace, &name, &elements, &kinds)?;
+        Ok(())
     }
 
     /// The one table, which the user must own.
@@ -185,7 +186,7 @@ impl Ddl<'_> {
         Ok(all)
     }
 
-    fn choose_statistics_name(
+    pub(super) fn choose_statistics_name(
         &self,
         rel: &RelationDesc,
         elements: &Elements,
@@ -203,14 +204,14 @@ impl Ddl<'_> {
         }
     }
 
-    fn insert_statistics(
+    pub(super) fn insert_statistics(
         &self,
         rel: &RelationDesc,
         namespace: Oid,
         name: &str,
         elements: &Elements,
         kinds: &[u8],
-    ) -> Result<()> {
+    ) -> Result<Oid> {
         let oid = self.rows.new_oid(oids::PG_STATISTIC_EXT)?;
         let mut row = SysRow::new(oids::PG_STATISTIC_EXT)?;
         row.set_oid("oid", oid)?
@@ -239,7 +240,8 @@ impl Ddl<'_> {
         }
         let schema = ObjectAddress::new(oids::PG_NAMESPACE, namespace);
         depend::record(self.rows, own, schema, DependKind::Normal)?;
-        self.depend_owner(own, self.user())
+        self.depend_owner(own, self.user())?;
+        Ok(oid)
     }
 
     /// ALTER STATISTICS .. SET STATISTICS.

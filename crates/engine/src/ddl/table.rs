@@ -29,6 +29,39 @@ pub(super) struct Later<'a> {
     pub likes: Vec<(std::sync::Arc<catalog::RelationDesc>, Vec<ast::LikeOption>)>,
 }
 
+impl Later<'_> {
+    /// Notes that a column is NOT NULL; what is said twice must be said the same.
+    pub fn note_not_null(
+        &mut self,
+        number: i16,
+        column: &str,
+        name: Option<String>,
+        no_inherit: bool,
+        at_table: bool,
+    ) -> Result<()> {
+        let Some(old) = self.not_null.iter_mut().find(|n| n.0 == number) else {
+            self.not_null.push((number, name, no_inherit));
+            return Ok(());
+        };
+        if old.2 != no_inherit {
+            let s = if at_table { "" } else { "s" };
+            bail!(
+                SYNTAX_ERROR,
+                "conflicting NO INHERIT declaration{s} for not-null constraint on column \
+                 \"{column}\""
+            );
+        }
+        match (&old.1, name) {
+            (Some(old), Some(new)) if *old != new => {
+                bail!(SYNTAX_ERROR, "conflicting not-null constraint names \"{old}\" and \"{new}\"")
+            }
+            (None, Some(new)) => old.1 = Some(new),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
 impl Ddl<'_> {
     /// A partitioned table has a method only if it is said, for its partitions.
     fn method_of_new(&self, stmt: &CreateTableStmt) -> Result<Oid> {
@@ -58,6 +91,17 @@ impl Ddl<'_> {
             refuse_foreign_keys(stmt)?;
         }
         let (namespace, persistence) = self.relation_place(&stmt.rel, stmt.persistence)?;
+        if stmt.partition_by.is_some() {
+            if persistence == Persistence::Unlogged {
+                bail!(FEATURE_NOT_SUPPORTED, "partitioned tables cannot be unlogged");
+            }
+            if !stmt.inherits.is_empty() {
+                bail!(
+                    INVALID_OBJECT_DEFINITION,
+                    "cannot create partitioned table as inheritance child"
+                );
+            }
+        }
         if self.view.relation_oid_in(namespace, &stmt.rel.name)?.is_some() {
             let text = format!("relation \"{}\" already exists", stmt.rel.name);
             if !stmt.if_not_exists {
@@ -117,9 +161,6 @@ impl Ddl<'_> {
         }
         self.inherit_defaults(oid, &inherited, &later)?;
         self.finish_table(oid, &mut later, &inherited.parents)?;
-        for (source, options) in &later.likes {
-            self.expand_like(oid, source, options)?;
-        }
         if stmt.partition_of.is_some() {
             self.inherit_indexes(oid, &inherited.parents[0])?;
         }
@@ -148,10 +189,18 @@ impl Ddl<'_> {
         let own = self.view.context().temp_namespace;
         if persistence == ast::Persistence::Temporary || rel.schema.as_deref() == Some("pg_temp") {
             if rel.schema.as_deref().is_some_and(|s| s != "pg_temp") {
-                bail!(
+                return Err(err!(
                     INVALID_TABLE_DEFINITION,
                     "cannot create temporary relation in non-temporary schema"
-                );
+                )
+                .at(rel.pos));
+            }
+            if persistence == ast::Persistence::Unlogged {
+                return Err(err!(
+                    INVALID_TABLE_DEFINITION,
+                    "only temporary relations may be created in temporary schemas"
+                )
+                .at(rel.pos));
             }
             let Some(own) = own else {
                 return Err(Error::internal("the session has no temporary schema"));
@@ -186,7 +235,7 @@ impl Ddl<'_> {
                         bail!(UNDEFINED_COLUMN, "column \"{}\" does not exist", def.name);
                     };
                     let mut column = columns[at].clone();
-                    column.has_default = false;
+                    (column.has_default, column.generated, column.identity) = (false, 0, 0);
                     self.column_options(
                         &stmt.rel.name,
                         def,
@@ -196,7 +245,24 @@ impl Ddl<'_> {
                         persistence,
                         later,
                     )?;
+                    if stmt.partition_of.is_some() {
+                        if column.identity != 0 {
+                            bail!(
+                                FEATURE_NOT_SUPPORTED,
+                                "identity columns are not supported on partitions"
+                            );
+                        }
+                        super::inherit::check_generation(&columns[at], &column)?;
+                    } else if column.generated != 0 || column.identity != 0 {
+                        let what = if column.generated != 0 { "generated" } else { "identity" };
+                        bail!(
+                            FEATURE_NOT_SUPPORTED,
+                            "{what} columns are not supported on typed tables"
+                        );
+                    }
                     column.has_default |= columns[at].has_default;
+                    (column.generated, column.identity) =
+                        (columns[at].generated, columns[at].identity);
                     columns[at] = column;
                 }
                 TableElement::Column(def) => {
@@ -223,7 +289,10 @@ impl Ddl<'_> {
                         None => columns.push(column),
                     }
                 }
-                TableElement::Like(like) => self.like(like, &mut columns, later)?,
+                TableElement::Like(like) => {
+                    let foreign = stmt.foreign.is_some();
+                    self.like(like, foreign, count, &mut merged, &mut columns, later)?;
+                }
                 TableElement::Constraint(c) => {
                     sort_constraint(
                         Pending { constraint: std::borrow::Cow::Borrowed(c), column: None },
@@ -248,9 +317,13 @@ impl Ddl<'_> {
             .collect();
         for (column, name, no_inherit) in named {
             let Some(i) = columns.iter().position(|c| c.name == column) else {
-                bail!(UNDEFINED_COLUMN, "column \"{column}\" named in key does not exist");
+                let table = &stmt.rel.name;
+                bail!(
+                    UNDEFINED_COLUMN,
+                    "column \"{column}\" of relation \"{table}\" does not exist"
+                );
             };
-            later.not_null.push((i as i16 + 1, name, no_inherit));
+            later.note_not_null(i as i16 + 1, &column, name, no_inherit, true)?;
         }
         self.mark_not_null(&mut columns, later);
         Ok(columns)
@@ -321,24 +394,34 @@ impl Ddl<'_> {
         persistence: Persistence,
         later: &mut Later<'s>,
     ) -> Result<()> {
+        let plain_default =
+            |later: &Later<'_>| later.defaults.iter().any(|d| d.0 == number && d.2 == 0);
         for c in &def.constraints {
+            let twice = match c.kind {
+                ConstraintKind::Generated { .. } if column.generated != 0 => {
+                    Some("multiple generation clauses")
+                }
+                ConstraintKind::Identity { .. } if column.identity != 0 => {
+                    Some("multiple identity specifications")
+                }
+                _ => None,
+            };
+            let clash = |clash: &str| {
+                let name = &def.name;
+                err!(SYNTAX_ERROR, "{clash} specified for column \"{name}\" of table \"{table}\"")
+                    .at(c.pos)
+            };
+            if let Some(twice) = twice {
+                return Err(clash(twice));
+            }
             self.column_constraint(table, column, number, c, namespace, persistence, later)?;
-        }
-        let clash = match () {
-            () if column.has_default && column.identity != 0 && column.generated == 0 => {
-                Some("both default and identity")
+            let default = plain_default(later);
+            match (default, column.identity != 0, column.generated != 0) {
+                (true, true, _) => return Err(clash("both default and identity")),
+                (true, _, true) => return Err(clash("both default and generation expression")),
+                (_, true, true) => return Err(clash("both identity and generation expression")),
+                _ => {}
             }
-            () if column.generated != 0 && column.identity != 0 => {
-                Some("both identity and generation expression")
-            }
-            () => None,
-        };
-        if let Some(clash) = clash {
-            bail!(
-                SYNTAX_ERROR,
-                "{clash} specified for column \"{}\" of table \"{table}\"",
-                column.name
-            );
         }
         Ok(())
     }
@@ -375,10 +458,8 @@ impl Ddl<'_> {
         match &c.kind {
             ConstraintKind::Null => Ok(()),
             ConstraintKind::NotNull(_) => {
-                if !later.not_null.iter().any(|n| n.0 == number) {
-                    later.not_null.push((number, c.name.clone(), c.no_inherit));
-                }
-                Ok(())
+                let name = c.name.clone();
+                later.note_not_null(number, &column.name, name, c.no_inherit, false)
             }
             ConstraintKind::Default(e) => {
                 if column.has_default {
@@ -457,10 +538,15 @@ impl Ddl<'_> {
         for parent in parents {
             self.inherit_constraints(oid, parent)?;
         }
+        for (source, options) in &later.likes {
+            self.expand_like(oid, source, options)?;
+        }
         for p in &later.keys {
             match &p.constraint.kind {
                 ConstraintKind::PrimaryKey(k) => {
-                    self.add_key(oid, &p.constraint, k, true, false)?
+                    let added = self.add_key(oid, &p.constraint, k, true, false);
+                    let copied = !later.likes.is_empty();
+                    added.map_err(|e| if copied { e.placed(None) } else { e })?
                 }
                 ConstraintKind::Unique(k) => self.add_key(oid, &p.constraint, k, false, false)?,
                 ConstraintKind::Exclude(x) => self.add_exclude(oid, &p.constraint, x, false)?,
@@ -605,6 +691,12 @@ pub fn reloptions(options: &[DefElem]) -> Result<Vec<String>> {
             continue;
         }
         let value = def_text(option).unwrap_or_else(|| "true".to_string());
+        if option.name == "oids" {
+            if bool_text(&value) == Some(false) {
+                continue;
+            }
+            bail!(FEATURE_NOT_SUPPORTED, "tables declared WITH OIDS are not supported");
+        }
         let known = RELOPTIONS.iter().find(|(n, _, _)| *n == option.name);
         let Some((name, min, max)) = known else {
             bail!(INVALID_PARAMETER_VALUE, "unrecognized parameter \"{}\"", option.name);

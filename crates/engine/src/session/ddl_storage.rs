@@ -73,11 +73,23 @@ impl RelStorage for Session {
 
     fn check_not_null(&self, table: &RelationDesc, attnum: i16) -> Result<()> {
         let column = attnum as usize - 1;
+        let attr = &table.tuple.attrs[column];
         let mut found = false;
-        self.scan_table(table, vec![column], &mut |batch| {
-            found |= batch.positions().any(|i| batch.columns[0].is_null(i));
-            Ok(!found)
-        })?;
+        if attr.generated == b'v' {
+            let value = ir::Var::new(1, attnum, attr.type_oid, attr.typmod, attr.collation);
+            let test = ir::Expr::NullTest {
+                kind: ir::NullTestKind::IsNotNull,
+                arg: Box::new(ir::Expr::Var(value)),
+                is_row: false,
+                location: None,
+            };
+            found = self.any_row(table, &test, false)?;
+        } else {
+            self.scan_table(table, vec![column], &mut |batch| {
+                found |= batch.positions().any(|i| batch.columns[0].is_null(i));
+                Ok(!found)
+            })?;
+        }
         if !found {
             return Ok(());
         }

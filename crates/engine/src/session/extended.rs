@@ -272,7 +272,7 @@ impl Session {
     pub fn describe_statement(&mut self, name: &str, sink: &mut dyn Sink) -> Result<Vec<Oid>> {
         let prepared = self.extended(None, |s| s.find_prepared(name))?;
         let analysed = prepared.analysed.lock().clone();
-        if !analysed.columns.is_empty() {
+        if analysed.gives_rows() {
             sink.row_description(&analysed.columns, &[])?;
         }
         Ok(analysed.params.clone())
@@ -280,7 +280,7 @@ impl Session {
 
     /// True if the statement gives rows.
     pub fn statement_has_rows(&self, name: &str) -> bool {
-        self.core.prepared.lock().get(name).is_some_and(|p| !p.analysed.lock().columns.is_empty())
+        self.core.prepared.lock().get(name).is_some_and(|p| p.analysed.lock().gives_rows())
     }
 
     /// Describe of a portal: false if it gives no rows (the caller then sends NoData).
@@ -288,7 +288,7 @@ impl Session {
         self.extended(None, |s| {
             let portal = s.find_portal(name)?;
             let analysed = portal.prepared.analysed.lock().clone();
-            if analysed.columns.is_empty() {
+            if !analysed.gives_rows() {
                 return Ok(false);
             }
             let formats: Vec<ResultFormat> =

@@ -123,6 +123,18 @@ impl TypeLookup for ViewLookup {
         labels.iter().find(|l| &*l.label == label).map(|l| l.oid)
     }
 
+    fn enum_rank(&self, type_oid: Oid, value: Oid) -> Option<usize> {
+        if type_oid < Oid::FIRST_NORMAL {
+            return None;
+        }
+        let mut found = self.view.find_type(type_oid).ok()??;
+        while found.kind == b'd' {
+            found = self.view.find_type(found.base_type).ok()??;
+        }
+        let labels = self.view.enum_labels(found.oid).ok()?;
+        labels.iter().position(|l| l.oid == value)
+    }
+
     fn reg_in(&self, reg_type: Oid, text: &str) -> Result<Oid> {
         self.reg_oid(reg_type, text)
     }

@@ -174,7 +174,7 @@ impl Session {
     fn enter_database(&mut self, options: &SessionOptions) -> Result<()> {
         let database = self.core.database.clone();
         let oid = self.core.state.oid;
-        let mut waited = false;
+        let mut waited = database.doors.is_shut(oid);
         loop {
             database.doors.wait(oid);
             self.place.update(|info| info.database = oid);

@@ -161,10 +161,8 @@ impl SessionCore {
     /// Locks the children of inheritance trees that a plan reads: the statement names none of
     /// them.
     fn lock_members(&self, plan: &PlannedStmt) -> Result<()> {
-        for rte in plan.rtable.iter().filter(|r| !r.in_from) {
-            if let RteKind::Relation { relid, lock_mode, .. } = &rte.kind {
-                self.lock_relation(*relid, *lock_mode)?;
-            }
+        for (relation, mode) in members(plan) {
+            self.lock_relation(relation, mode)?;
         }
         Ok(())
     }
@@ -227,6 +225,17 @@ impl RunParts {
             workers: self.workers.as_ref().map(|w| w as &dyn executor::Workers),
         }
     }
+}
+
+/// Children of inheritance trees that a plan reads, with their locks.
+pub(super) fn members(plan: &PlannedStmt) -> Vec<(Oid, u8)> {
+    let named_by_none = plan.rtable.iter().filter(|r| !r.in_from);
+    named_by_none
+        .filter_map(|rte| match &rte.kind {
+            RteKind::Relation { relid, lock_mode, .. } => Some((*relid, *lock_mode)),
+            _ => None,
+        })
+        .collect()
 }
 
 fn lock_mode(n: u8) -> LockMode {

@@ -20,6 +20,8 @@ pub struct CachedPlan {
     pub point: Option<PointQuery>,
     /// Writes its rows as text.
     pub text_rows: RowWriter,
+    /// Children of inheritance trees that it reads, with their locks: the statement names none.
+    pub members: Vec<(Oid, u8)>,
     /// No other values of the parameters would have made another plan.
     pub for_all_values: bool,
     /// The catalog's generation it was made in.
@@ -55,6 +57,12 @@ impl Analysed {
         let plain = matches!(&queries[..], [one] if one.can_set_tag && one.notify.is_none());
         let names_cursor = super::cursor::uses_cursor(&queries);
         Analysed { queries, plain, names_cursor, ..Analysed::default() }
+    }
+
+    /// True if it gives rows: those of a SELECT may have no columns.
+    pub fn gives_rows(&self) -> bool {
+        let select = |q: &ir::Query| q.can_set_tag && q.command == ir::CmdType::Select;
+        !self.columns.is_empty() || self.queries.iter().any(select)
     }
 }
 
@@ -141,7 +149,7 @@ impl Prepared {
             statement: self.text.to_string(),
             prepared: self.prepared_at - super::env::EPOCH_SHIFT,
             parameter_types: analysed.params.clone(),
-            result_types: (!analysed.columns.is_empty()).then(types),
+            result_types: analysed.gives_rows().then(types),
             from_sql: self.from_sql,
             generic_plans: self.generic_plans.load(Relaxed) as i64,
             custom_plans: self.custom_plans.load(Relaxed) as i64,

@@ -275,7 +275,15 @@ impl Session {
     ) -> Result<(Arc<Analysed>, Arc<CachedPlan>)> {
         let analysed = self.refresh(prepared)?;
         let plan = self.plan_of(env, prepared, &analysed, params, fraction)?;
+        if self.is_outdated(&plan, &analysed) {
+            return self.programs(&self.env()?, prepared, params, fraction);
+        }
         Ok((analysed, plan))
+    }
+
+    /// True if a child of a tree was changed before its lock was there.
+    fn is_outdated(&self, plan: &CachedPlan, analysed: &Analysed) -> bool {
+        !plan.members.is_empty() && !self.is_fresh(analysed)
     }
 
     fn plan_of(
@@ -422,6 +430,9 @@ impl Session {
         fraction: f64,
     ) -> Result<Arc<CachedPlan>> {
         if let Some(known) = self.known_generic(prepared, analysed) {
+            for (relation, mode) in &known.members {
+                self.lock_relation(*relation, *mode)?;
+            }
             return Ok(known);
         }
         let plan = self.plan(env, main_query(analysed)?.clone(), None, fraction)?;
@@ -442,8 +453,17 @@ impl Session {
         plan: PlannedStmt,
         analysed: &Analysed,
     ) -> Result<CachedPlan> {
+        let mut members = super::planning::members(&plan);
+        let named = |relation: Oid| {
+            let mut entries = analysed.queries.iter().flat_map(|q| &q.rtable);
+            entries.any(
+                |rte| matches!(rte.kind, ir::RteKind::Relation { relid, .. } if relid == relation),
+            )
+        };
+        members.retain(|m| !named(m.0));
         let compiled = self.compile(env, plan)?;
         Ok(CachedPlan {
+            members,
             point: PointQuery::of(&compiled),
             text_rows: RowWriter::new(&analysed.columns, &[]),
             for_all_values: is_for_all_values(compiled.plan()),
@@ -481,7 +501,7 @@ impl Session {
         let env = self.env()?;
         let run = self.execution(&env, query, Arc::new([]))?;
         // Only now: what cannot be planned has no columns to tell of.
-        if !analysed.columns.is_empty() {
+        if analysed.gives_rows() {
             sink.row_description(&analysed.columns, &[])?;
         }
         let tag = self.finish_run(&env, run, &rows, sink)?;
@@ -567,7 +587,7 @@ impl Session {
             if planned.is_none()
                 && let Some(plan) = self.known_point(&portal.prepared, &analysed, max)
             {
-                if portal.describe && !analysed.columns.is_empty() {
+                if portal.describe && analysed.gives_rows() {
                     sink.row_description(&analysed.columns, &portal.formats)?;
                 }
                 return self.run_point(&plan, portal, sink).map(Some);
@@ -583,9 +603,13 @@ impl Session {
                 Some((_, plan)) => plan,
                 None => self.plan_portal(&env, prepared, &analysed, &portal.params)?,
             };
+            if self.is_outdated(&plan, &analysed) {
+                drop(env);
+                return self.run_portal(portal, max, sink);
+            }
             // A client is told of columns once nothing but the rows can fail.
             self.check_writes(plan.compiled.plan())?;
-            if portal.describe && !analysed.columns.is_empty() {
+            if portal.describe && analysed.gives_rows() {
                 sink.row_description(&analysed.columns, &portal.formats)?;
             }
             if plan.point.is_some() && max != 1 {
@@ -595,7 +619,7 @@ impl Session {
             portal.snapshot = Some(snapshot.clone());
             let mut run = Execution::new(plan.compiled.clone(), portal.params.clone(), snapshot);
             // Nothing may have been said yet by a statement that is run again.
-            let silent = max == 0 && (!portal.describe || analysed.columns.is_empty());
+            let silent = max == 0 && (!portal.describe || !analysed.gives_rows());
             if silent && self.parks() {
                 run.may_park();
             }

@@ -26,7 +26,11 @@ impl Session {
         let parts = RunParts::new(self)?;
         let storage = self.core.database.storage();
         let snapshot = Arc::new(self.core.txn()?.latest_snapshot());
-        let exprs = [condition.clone()];
+        let mut condition = condition.clone();
+        if let Some(computed) = catalog::computed::Computed::of(table)? {
+            computed.expand(&mut condition);
+        }
+        let exprs = [condition];
         let mut progs = RowExprs::new(&env.view, storage, table, snapshot, &exprs)?;
         let mut found = false;
         let mut row = Vec::new();

@@ -111,7 +111,16 @@ fn table_rows(prog: &Prog, run: &mut Run) -> Result<Vec<Vec<Datum>>> {
 }
 
 fn is_row(c: &PlanCompiler, ty: base::Oid) -> Result<bool> {
-    Ok(ty == types::oid::RECORD || c.ec.catalog.type_(ty)?.kind == b'c')
+    Ok(ty == types::oid::RECORD || base_type(c, ty)?.kind == b'c')
+}
+
+/// A type, or what a domain is over.
+fn base_type(c: &PlanCompiler, ty: base::Oid) -> Result<Arc<catalog::TypeDesc>> {
+    let mut t = c.ec.catalog.type_(ty)?;
+    while t.kind == b'd' {
+        t = c.ec.catalog.type_(t.base_type)?;
+    }
+    Ok(t)
 }
 
 /// Types of the columns that a function in FROM gives.
@@ -120,7 +129,7 @@ fn column_types(c: &PlanCompiler, f: &ir::RangeFunction) -> Result<Vec<base::Oid
         return Ok(f.col_types.clone());
     }
     let ty = f.expr.ty();
-    let t = c.ec.catalog.type_(ty)?;
+    let t = base_type(c, ty)?;
     if t.kind == b'c' && t.relation.is_valid() {
         let rel = c.ec.catalog.relation(t.relation)?;
         return Ok(rel.tuple.attrs.iter().map(|a| a.type_oid).collect());

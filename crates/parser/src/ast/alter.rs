@@ -33,6 +33,7 @@ pub enum AlterTableKind {
     AddColumn {
         column: ColumnDef,
         if_not_exists: bool,
+        cascade: bool,
     },
     DropColumn {
         name: String,

@@ -103,7 +103,7 @@ impl Parser<'_> {
                 }
                 self.accept_kw(Kw::Column);
                 let if_not_exists = self.if_not_exists()?;
-                Ok(AddColumn { column: self.column_def()?, if_not_exists })
+                Ok(AddColumn { column: self.column_def()?, if_not_exists, cascade: false })
             }
             Kw::Drop => {
                 self.bump();
@@ -504,8 +504,8 @@ impl Parser<'_> {
             let kind = match word {
                 Kw::Add => {
                     let column = p.func_column()?;
-                    p.opt_cascade();
-                    AlterTableKind::AddColumn { column, if_not_exists: false }
+                    let cascade = p.opt_cascade();
+                    AlterTableKind::AddColumn { column, if_not_exists: false, cascade }
                 }
                 Kw::Drop => {
                     let missing_ok = p.if_exists()?;

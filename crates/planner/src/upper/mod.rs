@@ -132,8 +132,14 @@ impl Root<'_> {
             joined = self.gate(joined);
         }
         let targets = self.make_targets()?;
-        self.target_of_joins(joined, &targets)?;
-        let mut rel = joined;
+        let mut rel = match targets.joins.exprs.iter().any(volatility::has_srf) {
+            // Rows are grouped by sets, which are made before.
+            true => self.set_rel(joined, &targets.joins)?,
+            false => {
+                self.target_of_joins(joined, &targets)?;
+                joined
+            }
+        };
         if grouped {
             rel = self.group_rel(rel, &targets)?;
         }
@@ -167,14 +173,17 @@ impl Root<'_> {
         let cost = self.eval_costs(&quals);
         let target = targets.joins.clone();
         let mut path = self.plain_path(rel, PathKind::Result { quals }, Default::default());
-        path.target = target.clone();
+        let sets = target.exprs.iter().any(volatility::has_srf);
+        if !sets {
+            path.target = target.clone();
+        }
         path.rows = 1.0;
         path.startup = target.cost.0 + cost.startup + cost.per_row;
         path.total = path.startup + self.env.settings.cpu_tuple_cost + target.cost.1;
-        self.rels[rel].target = target;
+        self.rels[rel].target = path.target.clone();
         self.rels[rel].add_path(path);
         self.rels[rel].set_cheapest();
-        let mut out = rel;
+        let mut out = if sets { self.set_rel(rel, &target)? } else { rel };
         if self.is_grouped() {
             out = self.group_rel(out, &targets)?;
         }
@@ -340,8 +349,8 @@ impl Root<'_> {
                     .any(|t| t.sort_group_ref == r && !volatility::has_srf(&t.expr))
             };
             refs.extend(self.query.sort_clause.iter().map(|s| s.target_ref));
-            refs.extend(self.query.group_clause.iter().map(|s| s.target_ref));
             refs.retain(|r| plain(*r));
+            refs.extend(self.query.group_clause.iter().map(|s| s.target_ref));
             Rc::new(self.flat_target(&final_, &refs))
         } else {
             final_.clone()

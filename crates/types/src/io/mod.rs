@@ -96,6 +96,11 @@ pub trait TypeLookup {
     fn enum_label(&self, value: Oid) -> Option<String>;
     /// The value of an enum type that has this label.
     fn enum_value(&self, type_oid: Oid, label: &str) -> Option<Oid>;
+    /// Which of the labels of an enum type a value is, in the type's order; None if the type is
+    /// no enum.
+    fn enum_rank(&self, _type_oid: Oid, _value: Oid) -> Option<usize> {
+        None
+    }
     /// Reads a value of a `reg*` type; numbers and `-` are handled by the caller.
     fn reg_in(&self, reg_type: Oid, text: &str) -> Result<Oid>;
     /// The relation that a text names, for functions: it may not be a number.

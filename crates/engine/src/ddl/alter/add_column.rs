@@ -23,7 +23,7 @@ impl Alter<'_, '_> {
         if rel.is_partition && !inherited {
             bail!(WRONG_OBJECT_TYPE, "cannot add column to a partition");
         }
-        if rel.of_type.is_valid() {
+        if rel.of_type.is_valid() && !inherited {
             bail!(WRONG_OBJECT_TYPE, "cannot add column to typed table");
         }
         if inherited && self.merge_column(rel, def)? {
@@ -53,15 +53,9 @@ impl Alter<'_, '_> {
         let mut later = Later::default();
         let mut column =
             ddl.table_column(&rel.name, def, number, rel.namespace, rel.persistence, &mut later)?;
-        if column.type_oid == rel.row_type {
-            bail!(
-                INVALID_TABLE_DEFINITION,
-                "composite type {} cannot be made a member of itself",
-                rel.name
-            );
-        }
+        ddl.refuse_own_row(rel, column.type_oid)?;
         ddl.check_columns(std::slice::from_ref(&column))?;
-        if inherited {
+        if inherited && !rel.of_type.is_valid() {
             (column.is_local, column.inherit_count) = (false, 1);
         }
         ddl.insert_column(rel.oid, number, &column)?;
@@ -70,7 +64,8 @@ impl Alter<'_, '_> {
         ddl.rows.update(class)?;
         self.column_sequences(rel.oid, &later)?;
         for (number, expr, generated) in &later.defaults {
-            ddl.store_default(rel.oid, *number, expr, *generated)?;
+            let stored = ddl.store_default(rel.oid, *number, expr, *generated);
+            stored.map_err(|e| e.placed(None))?;
         }
         if rel.kind != RelKind::Composite {
             self.value_for_rows(rel, number, &column)?;
@@ -83,7 +78,7 @@ impl Alter<'_, '_> {
         let pending = later.checks.into_iter().chain(later.keys).chain(later.foreign);
         for p in pending {
             let c = p.constraint.into_owned();
-            self.more.borrow_mut().push((pass_of_constraint(&c), rel.oid, c));
+            self.more.borrow_mut().push((pass_of_constraint(&c), rel.oid, c, recurse));
         }
         self.add_to_children(rel, def, if_not_exists, recurse)
     }
@@ -100,7 +95,7 @@ impl Alter<'_, '_> {
             bail!(INVALID_TABLE_DEFINITION, "column must be added to child tables too");
         }
         for child in &children {
-            // Identities and keys are the parent's own.
+            // Identities and keys are the parent's own; its checks come to the children with it.
             let mut own = def.clone();
             own.constraints.retain(|c| {
                 !matches!(
@@ -109,9 +104,12 @@ impl Alter<'_, '_> {
                         | ConstraintKind::Unique(_)
                         | ConstraintKind::ForeignKey(_)
                         | ConstraintKind::Exclude(_)
+                        | ConstraintKind::Check(_)
                 ) && !c.no_inherit
             });
-            self.add_column(child, &own, if_not_exists, true, true)?;
+            // A table may be reached on more than one way.
+            let child = self.ddl.view.relation(child.oid)?;
+            self.add_column(&child, &own, if_not_exists, true, true)?;
         }
         Ok(())
     }
@@ -279,7 +277,8 @@ impl Alter<'_, '_> {
             let Some(m) = child.column_number(name) else { continue };
             let mut row = ddl.column_row(child.oid, m)?;
             let count = row.i16("attinhcount")?;
-            if recurse && count == 1 && !row.bool("attislocal")? {
+            let typed = child.of_type.is_valid();
+            if typed || recurse && count == 1 && !row.bool("attislocal")? {
                 self.columns_to_drop(&child, name, false, true, true, all)?;
                 continue;
             }

@@ -26,8 +26,17 @@ pub(super) struct NewType<'a> {
 /// Something over a changed column that is made anew.
 pub(super) enum Rebuild {
     Index(SavedIndex),
-    Check { old: ConstraintDesc, text: String },
-    Foreign { table: Oid, old: ConstraintDesc, constraint: ast::Constraint },
+    Check {
+        old: ConstraintDesc,
+        text: String,
+        comment: Option<String>,
+    },
+    Foreign {
+        table: Oid,
+        old: ConstraintDesc,
+        constraint: ast::Constraint,
+        comment: Option<String>,
+    },
 }
 
 /// An index as text and numbers that mean the same after the change.
@@ -41,6 +50,7 @@ pub(super) struct SavedIndex {
     opclasses: Vec<Option<Oid>>,
     constraint: Option<ConstraintDesc>,
     comment: Option<String>,
+    constraint_comment: Option<String>,
 }
 
 /// What a cast that nobody wrote is around.
@@ -104,6 +114,10 @@ impl Alter<'_, '_> {
             bail!(FEATURE_NOT_SUPPORTED, "cannot alter type of column \"{}\" twice", new.column);
         }
         self.with_work(rel.oid, |w| w.changed.push(n))?;
+        if attr.generated == b'v' {
+            ddl.check_virtual_type(new.column, ty.oid)?;
+        }
+        ddl.refuse_own_row(rel, ty.oid)?;
         if rel.row_type.is_valid() {
             self.row_type_unused(rel)?;
         }
@@ -142,6 +156,7 @@ impl Alter<'_, '_> {
             let Some(m) = child.column_number(new.column) else { continue };
             let count = self.ddl.column_row(child.oid, m)?.i16("attinhcount")?;
             if count > 1
+                && !child.of_type.is_valid()
                 && !self
                     .work
                     .borrow()
@@ -173,7 +188,10 @@ impl Alter<'_, '_> {
                 }
                 let user = ddl.view.relation(d.depender.object)?;
                 let column = &user.tuple.attrs[d.depender.sub as usize - 1].name;
-                if !matches!(user.kind, RelKind::Table | RelKind::MatView | RelKind::Partitioned) {
+                if !matches!(
+                    user.kind,
+                    RelKind::Table | RelKind::MatView | RelKind::Partitioned | RelKind::Index
+                ) {
                     continue;
                 }
                 match rel.kind {
@@ -216,7 +234,15 @@ impl Alter<'_, '_> {
                         "cannot specify USING when altering type of generated column"
                     );
                 }
-                analyze::relation_expr(&env, &old, using, analyze::ExprUse::AlterType)?
+                let made = analyze::relation_expr(&env, &old, using, analyze::ExprUse::AlterType)?;
+                if crate::cook::columns_of(&made).contains(&0) {
+                    return Err(err!(
+                        FEATURE_NOT_SUPPORTED,
+                        "cannot convert whole-row table reference"
+                    )
+                    .detail("USING expression contains a whole-row table reference."));
+                }
+                made
             }
             None => Expr::Var(ir::Var::new(1, n, attr.type_oid, attr.typmod, attr.collation)),
         };
@@ -378,7 +404,9 @@ impl Alter<'_, '_> {
             }
         }
         for index in &now.indexes {
-            if index_columns(index)?.contains(&n) {
+            // That of a partition comes back with the partitioned table's.
+            let own = ddl.view.relation(index.oid)?.parents.is_empty();
+            if own && index_columns(index)?.contains(&n) {
                 saved.push(Rebuild::Index(self.save_index(&now, index)?));
             }
         }
@@ -406,13 +434,14 @@ impl Alter<'_, '_> {
     }
 
     fn save_constraint(&self, rel: &RelationDesc, c: &ConstraintDesc) -> Result<Rebuild> {
+        let comment = self.ddl.comment_of(ObjectAddress::new(oids::PG_CONSTRAINT, c.oid))?;
         if let (b'c', Some(text)) = (c.kind, &c.expr) {
             let expr: Expr = crate::cook::from_text(text)?;
             let text = self.ddl.expr_text(rel, &expr)?;
-            return Ok(Rebuild::Check { old: c.clone(), text });
+            return Ok(Rebuild::Check { old: c.clone(), text, comment });
         }
         let constraint = self.ddl.foreign_key_ast(rel, c)?;
-        Ok(Rebuild::Foreign { table: rel.oid, old: c.clone(), constraint })
+        Ok(Rebuild::Foreign { table: rel.oid, old: c.clone(), constraint, comment })
     }
 
     fn save_index(&self, rel: &RelationDesc, index: &Arc<IndexDesc>) -> Result<SavedIndex> {
@@ -430,13 +459,19 @@ impl Alter<'_, '_> {
             let desc = ddl.view.opclass(*class)?;
             opclasses.push((!desc.is_default).then_some(*class));
         }
+        let constraint = rel.constraints.iter().find(|c| c.index == index.oid).cloned();
+        let constraint_comment = match &constraint {
+            Some(c) => ddl.comment_of(ObjectAddress::new(oids::PG_CONSTRAINT, c.oid))?,
+            None => None,
+        };
         Ok(SavedIndex {
+            constraint_comment,
             desc: index.clone(),
             tablespace: ddl.view.relation(index.oid)?.tablespace,
             exprs: exprs.iter().map(|e| ddl.expr_text(rel, e)).collect::<Result<_>>()?,
             predicate: predicate.map(|p| ddl.expr_text(rel, &p)).transpose()?,
             opclasses,
-            constraint: rel.constraints.iter().find(|c| c.index == index.oid).cloned(),
+            constraint,
             comment: ddl.comment_of(ObjectAddress::relation(index.oid))?,
         })
     }
@@ -459,20 +494,39 @@ impl Alter<'_, '_> {
             match r {
                 Rebuild::Index(saved) => {
                     self.rebuild_index(table, &saved).map_err(|e| e.placed(None))?;
+                    if let Some(c) = &saved.constraint {
+                        self.comment_again(table, &c.name, saved.constraint_comment.as_deref())?;
+                    }
                 }
-                Rebuild::Check { old, text } => {
+                Rebuild::Check { old, text, comment } => {
                     self.rebuild_check(table, &old, &text).map_err(|e| e.placed(None))?;
+                    self.comment_again(table, &old.name, comment.as_deref())?;
                 }
-                Rebuild::Foreign { table, old, constraint } => {
+                Rebuild::Foreign { table, old, constraint, comment } => {
                     let ast::ConstraintKind::ForeignKey(fk) = &constraint.kind else { continue };
                     let made = self.ddl.add_foreign_key(table, &constraint, fk)?;
                     if old.validated && old.enforced {
                         self.check_foreign_later(made)?;
                     }
+                    self.comment_again(table, &old.name, comment.as_deref())?;
                 }
             }
         }
         Ok(())
+    }
+
+    fn comment_again(&self, table: Oid, constraint: &str, comment: Option<&str>) -> Result<()> {
+        if comment.is_none() {
+            return Ok(());
+        }
+        let rel = self.ddl.view.relation(table)?;
+        match rel.constraints.iter().find(|c| *c.name == *constraint) {
+            Some(made) => {
+                let own = ObjectAddress::new(oids::PG_CONSTRAINT, made.oid);
+                depend::set_comment(self.ddl.rows, own, comment)
+            }
+            None => Ok(()),
+        }
     }
 
     fn rebuild_check(&self, table: Oid, old: &ConstraintDesc, text: &str) -> Result<()> {

@@ -230,9 +230,21 @@ impl Alter<'_, '_> {
         rel: &Arc<RelationDesc>,
         column: &str,
         expr: &ast::Expr,
+        recurse: bool,
     ) -> Result<()> {
         let n = self.column(rel, column)?;
         let attr = rel.tuple.attrs[n as usize - 1].clone();
+        if attr.generated == b'v' && rel.constraints.iter().any(|c| c.kind == b'c') {
+            return Err(err!(
+                FEATURE_NOT_SUPPORTED,
+                "ALTER TABLE / SET EXPRESSION is not supported for virtual generated columns in \
+                 tables with check constraints"
+            )
+            .detail(format!(
+                "Column \"{column}\" of relation \"{}\" is a virtual generated column.",
+                rel.name
+            )));
+        }
         if attr.generated == 0 {
             bail!(
                 OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -245,10 +257,12 @@ impl Alter<'_, '_> {
         self.ddl.store_default(rel.oid, n, expr, attr.generated)?;
         if attr.generated == b's' {
             self.with_work(rel.oid, |w| w.rewrite = true)?;
+        } else if attr.not_null {
+            self.with_work(rel.oid, |w| w.not_null.push(n))?;
         }
         self.remember_dependents(rel, n)?;
-        for child in self.children(rel.oid)? {
-            self.set_expression(&child, column, expr)?;
+        for child in if recurse { self.children(rel.oid)? } else { Vec::new() } {
+            self.set_expression(&child, column, expr, true)?;
         }
         Ok(())
     }

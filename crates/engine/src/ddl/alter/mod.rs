@@ -64,7 +64,7 @@ struct Alter<'d, 'e> {
     ddl: &'d Ddl<'e>,
     work: RefCell<Vec<Work>>,
     /// Steps that came up while others were done.
-    more: RefCell<Vec<(Pass, Oid, Constraint)>>,
+    more: RefCell<Vec<(Pass, Oid, Constraint, bool)>>,
 }
 
 /// The lock that a command needs.
@@ -124,7 +124,11 @@ impl Ddl<'_> {
         let Some(rel) = self.relation_to_alter(&stmt.rel, stmt.kind, stmt.missing_ok)? else {
             return Ok(());
         };
-        let mode = stmt.commands.iter().map(|c| lock_of(&c.kind)).max();
+        let mode = match rel.kind {
+            // What a view's options say counts for who reads it.
+            RelKind::View => None,
+            _ => stmt.commands.iter().map(|c| lock_of(&c.kind)).max(),
+        };
         self.storage.lock(rel.oid, mode.unwrap_or(LockMode::AccessExclusive))?;
         let rel = self.view.relation(rel.oid)?;
         self.require_owner_of_relation(&rel)?;
@@ -204,6 +208,13 @@ impl Alter<'_, '_> {
         steps.sort_by_key(|s| s.0);
         let mut rewritten = false;
         let recurse = !stmt.only;
+        if steps.iter().any(|s| s.0 == Pass::ChangeType) {
+            // New values are computed from rows as they were before the statement.
+            let tables = if recurse { self.tree(table)? } else { vec![table] };
+            for table in tables {
+                self.with_work(table, |_| ())?;
+            }
+        }
         for pass in [
             Pass::Drop,
             Pass::ChangeType,
@@ -230,8 +241,8 @@ impl Alter<'_, '_> {
                     let mut more = self.more.borrow_mut();
                     more.iter().position(|m| m.0 == pass).map(|i| more.remove(i))
                 };
-                let Some((_, table, c)) = next else { break };
-                self.add_constraint(table, &c, false)?;
+                let Some((_, table, c, recurse)) = next else { break };
+                self.add_constraint(table, &c, recurse).map_err(|e| unplaced(e, &c))?;
             }
         }
         self.check_rows()
@@ -264,26 +275,30 @@ impl Alter<'_, '_> {
         use AlterTableKind::*;
         let rel = self.ddl.view.relation(table)?;
         match kind {
-            AddColumn { column, if_not_exists } => {
+            AddColumn { column, if_not_exists, cascade } => {
+                self.typed_tables(&rel, *cascade)?;
                 self.add_column(&rel, column, *if_not_exists, recurse, false)
             }
             DropColumn { name, missing_ok, cascade } => {
+                self.typed_tables(&rel, *cascade)?;
                 self.drop_column(&rel, name, *missing_ok, *cascade, recurse)
             }
-            AlterColumnType { column, type_name, collation, using, cascade: _ } => self
-                .change_type(
-                    &rel,
-                    &change_type::NewType { column, type_name, collation, using },
-                    recurse,
-                    false,
-                ),
+            AlterColumnType { column, type_name, collation, using, cascade } => {
+                self.typed_tables(&rel, *cascade)?;
+                let new = change_type::NewType { column, type_name, collation, using };
+                self.change_type(&rel, &new, recurse, false)
+            }
             SetDefault { column, default } => {
-                self.set_default(&rel, column, Some(default), recurse)
+                let set = self.set_default(&rel, column, Some(default), recurse);
+                set.map_err(|e| e.placed(None))
             }
             DropDefault { column } => self.set_default(&rel, column, None, recurse),
             SetNotNull { column } => self.set_not_null(&rel, column, recurse),
             DropNotNull { column } => self.drop_not_null(&rel, column, recurse),
-            SetExpression { column, expr } => self.set_expression(&rel, column, expr),
+            SetExpression { column, expr } => {
+                let set = self.set_expression(&rel, column, expr, recurse);
+                set.map_err(|e| e.placed(None))
+            }
             DropExpression { column, missing_ok } => {
                 self.drop_expression(&rel, column, *missing_ok, recurse)
             }
@@ -303,7 +318,7 @@ impl Alter<'_, '_> {
                 self.set_identity(&rel, column, *always, options)
             }
             DropIdentity { column, missing_ok } => self.drop_identity(&rel, column, *missing_ok),
-            AddConstraint(c) => self.add_constraint(table, c, recurse),
+            AddConstraint(c) => self.add_constraint(table, c, recurse).map_err(|e| unplaced(e, c)),
             AlterConstraint { name, deferrable, initially_deferred, enforced, inherit } => self
                 .alter_constraint(
                     &rel,
@@ -321,14 +336,34 @@ impl Alter<'_, '_> {
         }
     }
 
-    /// Children of a table, locked; none if the statement says ONLY.
+    /// Children of a table, locked; none if the statement says ONLY. Those of a composite type
+    /// are the tables of that type.
     fn children(&self, table: Oid) -> Result<Vec<Arc<RelationDesc>>> {
         let mut all = Vec::new();
+        let rel = self.ddl.view.relation(table)?;
+        if rel.kind == RelKind::Composite {
+            for row in self.ddl.rows.table_scan(catalog::oids::PG_CLASS)? {
+                if row.oid("reloftype")? == rel.row_type {
+                    let typed = row.oid("oid")?;
+                    self.ddl.storage.lock(typed, LockMode::AccessExclusive)?;
+                    all.push(self.ddl.view.relation(typed)?);
+                }
+            }
+            return Ok(all);
+        }
         for child in self.ddl.view.children(table)? {
             self.ddl.storage.lock(child, LockMode::AccessExclusive)?;
             all.push(self.ddl.view.relation(child)?);
         }
         Ok(all)
+    }
+
+    /// A composite type changes with the tables of the type, or not at all.
+    fn typed_tables(&self, rel: &RelationDesc, cascade: bool) -> Result<()> {
+        if rel.kind != RelKind::Composite || cascade || self.children(rel.oid)?.is_empty() {
+            return Ok(());
+        }
+        Err(typed_table_error(&rel.name))
     }
 
     /// A table and all below it, parents first.
@@ -418,4 +453,24 @@ impl Alter<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// A constraint's error is told without the place of what is looked at once its turn has come.
+fn unplaced(e: Error, c: &Constraint) -> Error {
+    let keyed = matches!(
+        c.kind,
+        ConstraintKind::PrimaryKey(_) | ConstraintKind::Unique(_) | ConstraintKind::Exclude(_)
+    );
+    let using = matches!(&c.kind, ConstraintKind::PrimaryKey(k) | ConstraintKind::Unique(k)
+        if k.index.is_some());
+    if keyed && (using || e.code() == SqlState::DUPLICATE_COLUMN) { e } else { e.placed(None) }
+}
+
+/// The tables of a type are in the way of its change.
+pub(in crate::ddl) fn typed_table_error(name: &str) -> Error {
+    base::err!(
+        DEPENDENT_OBJECTS_STILL_EXIST,
+        "cannot alter type \"{name}\" because it is the type of a typed table"
+    )
+    .hint("Use ALTER ... CASCADE to alter the typed tables too.")
 }

@@ -176,6 +176,20 @@ impl Ddl<'_> {
         if rel.of_type.is_valid() {
             bail!(WRONG_OBJECT_TYPE, "cannot rename column of typed table");
         }
+        if rel.kind == RelKind::Composite {
+            for row in self.rows.table_scan(oids::PG_CLASS)? {
+                if row.oid("reloftype")? != rel.row_type {
+                    continue;
+                }
+                if !stmt.cascade {
+                    return Err(super::typed_table_error(&rel.name));
+                }
+                let typed = row.oid("oid")?;
+                self.storage.lock(typed, LockMode::AccessExclusive)?;
+                let typed = self.view.relation(typed)?;
+                self.rename_column(&typed, &column, &stmt.new_name, true, 0)?;
+            }
+        }
         self.rename_column(&rel, &column, &stmt.new_name, !stmt.object.only, 0)
     }
 

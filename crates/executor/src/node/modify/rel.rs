@@ -32,6 +32,8 @@ pub(crate) struct ResultRel {
     pub rel: Arc<RelationDesc>,
     pub open: Arc<OpenRelation>,
     not_null: Vec<usize>,
+    /// The same of columns that are computed when they are read.
+    computed_not_null: Vec<(usize, Prog)>,
     checks: Vec<(String, Prog)>,
     /// Stored generated columns.
     generated: Vec<(usize, Prog)>,
@@ -86,12 +88,24 @@ impl ResultRel {
         let natts = rel.tuple.natts();
         let map = VarMap::default().and(1, 0, natts);
         let attrs = rel.tuple.attrs.iter().enumerate();
-        let not_null =
-            attrs.clone().filter(|(_, a)| a.not_null && !a.dropped).map(|(i, _)| i).collect();
+        let computed = catalog::computed::Computed::of(&rel)?;
+        let (mut not_null, mut computed_not_null) = (Vec::new(), Vec::new());
+        for (i, a) in attrs.clone().filter(|(_, a)| a.not_null && !a.dropped) {
+            let n = i as i16 + 1;
+            let column = ir::Var::new(1, n, a.type_oid, a.typmod, a.collation);
+            match computed.as_ref().and_then(|c| c.value_of(&column)) {
+                Some(e) => computed_not_null.push((i, c.ec.expr(&of_table(e, &rel), &map)?)),
+                None => not_null.push(i),
+            }
+        }
         let mut checks = Vec::new();
         for k in rel.constraints.iter().filter(|k| k.kind == b'c' && k.enforced) {
             if let Some(text) = &k.expr {
-                let check = of_table(stored(text)?, &rel);
+                let mut check = stored(text)?;
+                if let Some(computed) = &computed {
+                    computed.expand(&mut check);
+                }
+                let check = of_table(check, &rel);
                 checks.push((k.name.to_string(), c.ec.expr(&check, &map)?));
             }
         }
@@ -117,6 +131,7 @@ impl ResultRel {
             rel,
             open,
             not_null,
+            computed_not_null,
             checks,
             generated,
             belonging,
@@ -168,6 +183,11 @@ impl ResultRel {
     pub fn check(&self, run: &mut Run, row: &[Datum]) -> Result<()> {
         for i in &self.not_null {
             if row[*i].is_null() {
+                return Err(self.null_violation(run, row, *i));
+            }
+        }
+        for (i, prog) in &self.computed_not_null {
+            if prog.eval(run, RowInput::Row(row))?.is_null() {
                 return Err(self.null_violation(run, row, *i));
             }
         }
