@@ -58,7 +58,9 @@ pub fn relation_expr(
     let mut made = a.expr(expr, kind)?;
     if let Some(construct) = boolean {
         made = a.coerce_to_boolean(made, construct)?;
-    } else if made.ty() == oids::UNKNOWN && !matches!(used, ExprUse::Generated) {
+    } else if made.ty() == oids::UNKNOWN
+        && !matches!(used, ExprUse::Generated | ExprUse::PartitionKey)
+    {
         made = a.to_common(made, oids::TEXT, "")?;
     }
     collate::assign(&mut a, &mut made)?;

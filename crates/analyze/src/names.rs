@@ -158,8 +158,13 @@ impl Analyzer<'_> {
             )
             .at(at));
         }
-        let found =
-            self.catalog().require_relation(rel.schema.as_deref(), &rel.name).map_err(|e| e.at(at));
+        // A schema that is missing is as good as one that lacks the relation.
+        let missing = || match &rel.schema {
+            Some(s) => err!(UNDEFINED_TABLE, "relation \"{s}.{}\" does not exist", rel.name).at(at),
+            None => err!(UNDEFINED_TABLE, "relation \"{}\" does not exist", rel.name).at(at),
+        };
+        let found = self.catalog().relation_named(rel.schema.as_deref(), &rel.name);
+        let found = found.map_err(|e| e.at(at)).and_then(|r| r.ok_or_else(missing));
         match found {
             Ok(found) => Ok(found),
             Err(error) if rel.schema.is_none() && self.is_future_cte(&rel.name) => {
@@ -448,7 +453,7 @@ impl Analyzer<'_> {
             }
             RteKind::Function { functions, ordinality: false } if functions.len() == 1 => {
                 let ty = functions[0].expr.ty();
-                let composite = self.type_desc(ty)?.relation.is_valid();
+                let composite = self.is_composite(ty)?;
                 // A function of one plain column is that column.
                 if composite {
                     ty

@@ -195,6 +195,9 @@ impl CatalogView {
 
     /// A relation, by name; 42P01 if there is none.
     pub fn require_relation(&self, schema: Option<&str>, name: &str) -> Result<Arc<RelationDesc>> {
+        if let Some(schema) = schema.filter(|s| *s != "pg_temp") {
+            self.require_namespace(schema)?;
+        }
         self.relation_named(schema, name)?.ok_or_else(|| match schema {
             Some(s) => err!(UNDEFINED_TABLE, "relation \"{s}.{name}\" does not exist"),
             None => err!(UNDEFINED_TABLE, "relation \"{name}\" does not exist"),

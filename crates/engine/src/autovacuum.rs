@@ -83,7 +83,31 @@ impl AllChanges {
 pub struct PendingChanges {
     tables: Mutex<(Vec<(Oid, Changes)>, i64)>,
     /// Rows that the open transaction has inserted, updated, deleted.
-    transaction: Mutex<Vec<(Oid, [u64; 3])>>,
+    transaction: Mutex<Open>,
+}
+
+/// Rows by table: inserted, updated, deleted.
+type Rows = Vec<(Oid, [u64; 3])>;
+
+/// What the open transaction has counted.
+#[derive(Default)]
+struct Open {
+    all: Rows,
+    /// Of these, what was rolled back already.
+    vain: Rows,
+    /// Both as they were when each open subtransaction began.
+    marks: Vec<(Rows, Rows)>,
+}
+
+fn add_rows(to: &mut Rows, table: Oid, rows: [u64; 3]) {
+    match to.iter_mut().find(|t| t.0 == table) {
+        Some(t) => t.1.iter_mut().zip(rows).for_each(|(sum, n)| *sum += n),
+        None => to.push((table, rows)),
+    }
+}
+
+fn rows_of(all: &Rows, table: Oid) -> [u64; 3] {
+    all.iter().find(|t| t.0 == table).map_or([0; 3], |t| t.1)
 }
 
 /// Counts are handed on at most this often, in microseconds.
@@ -103,29 +127,57 @@ impl PendingChanges {
     /// Counts rows for the statistics views: inserted, updated, deleted.
     pub(crate) fn note(&self, database: Oid, table: Oid, rows: [u64; 3]) {
         executor::counts::changed((database, table), rows[0], rows[1], rows[2]);
-        let mut all = self.transaction.lock();
-        match all.iter_mut().find(|t| t.0 == table) {
-            Some(t) => t.1.iter_mut().zip(rows).for_each(|(sum, n)| *sum += n),
-            None => all.push((table, rows)),
+        add_rows(&mut self.transaction.lock().all, table, rows);
+    }
+
+    /// A subtransaction begins.
+    pub(crate) fn begin_sub(&self) {
+        let mut open = self.transaction.lock();
+        let mark = (open.all.clone(), open.vain.clone());
+        open.marks.push(mark);
+    }
+
+    /// The innermost subtransaction is over. What it counted was in vain if it was rolled back.
+    pub(crate) fn end_sub(&self, database: Oid, committed: bool) {
+        let mut open = self.transaction.lock();
+        let Some((all, vain)) = open.marks.pop() else { return };
+        if committed {
+            return;
+        }
+        let open = &mut *open;
+        for (table, now) in &open.all {
+            let (before, lost) = (rows_of(&all, *table), rows_of(&vain, *table));
+            let known = rows_of(&open.vain, *table);
+            let mut own = [0; 3];
+            for (i, n) in own.iter_mut().enumerate() {
+                *n = (now[i] - before[i]).saturating_sub(known[i] - lost[i]);
+            }
+            if own[0] + own[2] > 0 {
+                executor::counts::rolled_back((database, *table), own[0], own[2]);
+            }
+            add_rows(&mut open.vain, *table, own);
         }
     }
 
     /// What the open transaction has done to a table.
     pub(crate) fn in_transaction(&self, table: Oid) -> [u64; 3] {
-        let all = self.transaction.lock();
-        all.iter().find(|t| t.0 == table).map_or([0; 3], |t| t.1)
+        rows_of(&self.transaction.lock().all, table)
     }
 
     /// The transaction is over.
     pub(crate) fn end_transaction(&self, database: Oid, committed: bool) {
         executor::counts::transaction(database, committed);
-        let mut all = self.transaction.lock();
+        let mut open = self.transaction.lock();
         if !committed {
-            for (table, [inserted, _, deleted]) in all.iter().filter(|t| t.1[0] + t.1[2] > 0) {
-                executor::counts::rolled_back((database, *table), *inserted, *deleted);
+            for (table, [inserted, _, deleted]) in open.all.iter().filter(|t| t.1[0] + t.1[2] > 0) {
+                let known = rows_of(&open.vain, *table);
+                let (inserted, deleted) = (inserted - known[0], deleted - known[2]);
+                executor::counts::rolled_back((database, *table), inserted, deleted);
             }
         }
-        all.clear();
+        open.all.clear();
+        open.vain.clear();
+        open.marks.clear();
     }
 
     /// Hands the counts on, if that was not done a moment ago.

@@ -243,10 +243,7 @@ impl Ddl<'_> {
 
     /// Checks a REFRESH and empties the view; gives it and its query.
     fn prepare_refresh(&self, stmt: &RefreshMatViewStmt) -> Result<(Oid, Query)> {
-        let found = self
-            .view
-            .require_relation(stmt.rel.schema.as_deref(), &stmt.rel.name)
-            .map_err(|e| e.at(stmt.rel.pos))?;
+        let found = self.view.require_relation(stmt.rel.schema.as_deref(), &stmt.rel.name)?;
         let mode = match stmt.concurrently {
             true => LockMode::Exclusive,
             false => LockMode::AccessExclusive,

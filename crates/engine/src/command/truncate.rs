@@ -13,10 +13,7 @@ impl Ddl<'_> {
     pub fn truncate(&self, stmt: &TruncateStmt) -> Result<()> {
         let mut tables: Vec<Oid> = Vec::new();
         for item in &stmt.relations {
-            let found = self
-                .view
-                .require_relation(item.rel.schema.as_deref(), &item.rel.name)
-                .map_err(|e| e.at(item.rel.pos))?;
+            let found = self.view.require_relation(item.rel.schema.as_deref(), &item.rel.name)?;
             self.storage.lock(found.oid, LockMode::AccessExclusive)?;
             let found = self.view.relation(found.oid)?;
             self.check_unused(&found, "TRUNCATE")?;

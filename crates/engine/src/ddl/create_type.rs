@@ -583,7 +583,8 @@ impl Ddl<'_> {
         let t = self.view.type_(domain)?;
         let name = self.domain_constraint_name(&t, c.name.as_deref(), "check")?;
         let env = crate::analysis::env(self.env);
-        let cooked = analyze::domain_check(&env, t.base_type, t.typmod, e)?;
+        let cooked = analyze::domain_check(&env, t.base_type, t.typmod, e);
+        let cooked = cooked.map_err(|e| e.placed(None))?;
         let oid = self.insert_constraint(NewConstraint {
             domain,
             validated: !c.not_valid,
@@ -819,6 +820,10 @@ fn domain_options(stmt: &CreateDomainStmt) -> Result<(Option<bool>, Option<&ast:
                 let text = "not-null constraints for domains cannot be marked NO INHERIT";
                 return Err(err!(INVALID_OBJECT_DEFINITION, "{text}").at(c.pos));
             }
+            ConstraintKind::NotNull(_) if not_null == Some(true) => {
+                let e = err!(INVALID_OBJECT_DEFINITION, "redundant NOT NULL constraint definition");
+                return Err(e.at(c.pos));
+            }
             ConstraintKind::NotNull(_) => not_null = Some(true),
             ConstraintKind::Null => not_null = Some(false),
             ConstraintKind::Default(e) => {
@@ -846,11 +851,15 @@ fn refused_for_domain(kind: &ConstraintKind) -> Error {
         ConstraintKind::PrimaryKey(_) => "primary key constraints not possible for domains",
         ConstraintKind::Exclude(_) => "exclusion constraints not possible for domains",
         ConstraintKind::ForeignKey(_) => "foreign key constraints not possible for domains",
-        ConstraintKind::Generated { .. } => "specifying GENERATED not supported for domains",
+        ConstraintKind::Generated { .. } | ConstraintKind::Identity { .. } => {
+            "specifying GENERATED not supported for domains"
+        }
         _ => "specifying constraint deferrability not supported for domains",
     };
     match kind {
-        ConstraintKind::Generated { .. } => err!(FEATURE_NOT_SUPPORTED, "{text}"),
+        ConstraintKind::Generated { .. } | ConstraintKind::Identity { .. } => {
+            err!(FEATURE_NOT_SUPPORTED, "{text}")
+        }
         _ => err!(SYNTAX_ERROR, "{text}"),
     }
 }

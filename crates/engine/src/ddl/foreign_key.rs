@@ -41,10 +41,7 @@ impl Ddl<'_> {
         fk: &ast::ForeignKey,
     ) -> Result<Oid> {
         let rel = self.view.relation(table)?;
-        let target = self
-            .view
-            .require_relation(fk.target.schema.as_deref(), &fk.target.name)
-            .map_err(|e| e.at(fk.target.pos))?;
+        let target = self.view.require_relation(fk.target.schema.as_deref(), &fk.target.name)?;
         self.storage.lock(target.oid, LockMode::ShareRowExclusive)?;
         let target = self.view.relation(target.oid)?;
         if !matches!(target.kind, RelKind::Table | RelKind::Partitioned) {

@@ -315,8 +315,7 @@ impl Ddl<'_> {
     /// CREATE INDEX.
     pub fn create_index_stmt(&self, stmt: &CreateIndexStmt) -> Result<()> {
         let schema = stmt.rel.schema.as_deref();
-        let table =
-            self.view.require_relation(schema, &stmt.rel.name).map_err(|e| e.at(stmt.rel.pos))?;
+        let table = self.view.require_relation(schema, &stmt.rel.name)?;
         self.storage.lock(table.oid, LockMode::Share)?;
         let table = self.view.relation(table.oid)?;
         self.require_owner_of_relation(&table)?;
@@ -443,7 +442,7 @@ impl Ddl<'_> {
             }
         };
         if let Some(name) = &elem.collation {
-            key.collation = self.collation(name)?;
+            key.collation = self.collation(name).map_err(|e| e.placed(None))?;
         }
         let class = self.choose_opclass(am, am_name, key.type_oid, elem.opclass.as_ref())?;
         key.opclass = class.oid;

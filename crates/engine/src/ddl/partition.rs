@@ -50,7 +50,16 @@ impl Ddl<'_> {
         let mut collations = Vec::new();
         let mut exprs: Vec<ir::Expr> = Vec::new();
         for elem in &spec.elems {
-            let (number, ty, own) = self.partition_elem(&rel, elem, spec.pos, &mut exprs)?;
+            let (number, ty, own) = self.partition_elem(&rel, elem, elem.pos, &mut exprs)?;
+            let t = self.view.type_(ty)?;
+            if t.kind == b'p' {
+                bail!(
+                    INVALID_OBJECT_DEFINITION,
+                    "partition key column {} has pseudo-type {}",
+                    columns.len() + 1,
+                    self.format_type(ty, -1)
+                );
+            }
             let collation = match &elem.collation {
                 Some(name) => self.collation(name)?,
                 None => own,
@@ -133,13 +142,33 @@ impl Ddl<'_> {
         }
         let Some(e) = &elem.expr else { return Err(Error::internal("an empty partition key")) };
         let env = crate::analysis::env(self.env);
-        let made = analyze::relation_expr(&env, rel, e, analyze::ExprUse::PartitionKey)?;
+        let made = analyze::relation_expr(&env, rel, e, analyze::ExprUse::PartitionKey);
+        let made = made.map_err(|e| e.placed(None))?;
+        for n in crate::cook::columns_of(&made) {
+            let attrs = &rel.tuple.attrs;
+            let generated = match n {
+                0 => attrs.iter().find(|a| a.generated != 0 && !a.dropped),
+                n if n > 0 => attrs.get(n as usize - 1).filter(|a| a.generated != 0),
+                _ => bail!(
+                    INVALID_OBJECT_DEFINITION,
+                    "partition key expressions cannot contain system column references"
+                ),
+            };
+            if let Some(a) = generated {
+                let e =
+                    err!(INVALID_OBJECT_DEFINITION, "cannot use generated column in partition key");
+                let detail = format!("Column \"{}\" is a generated column.", a.name);
+                return Err(e.detail(detail).at(pos));
+            }
+        }
         if let ir::Expr::Var(v) = &made
             && v.attno > 0
         {
             return Ok((v.attno, v.ty, v.collation));
         }
-        if matches!(made, ir::Expr::Const(_)) {
+        let constant = crate::cook::columns_of(&made).is_empty()
+            && !matches!(made.ty(), oids::UNKNOWN | oids::RECORD);
+        if constant {
             bail!(INVALID_OBJECT_DEFINITION, "cannot use constant expression as partition key");
         }
         let (ty, collation) = (made.ty(), made.collation());
@@ -495,24 +524,23 @@ impl Ddl<'_> {
         adopt: bool,
     ) -> Result<()> {
         let rel = self.view.relation(child)?;
-        let alike = |i: &&Arc<IndexDesc>| -> bool {
-            let name = |r: &RelationDesc, n: i16| match n {
-                0 => None,
-                n => r.tuple.attrs.get(n as usize - 1).map(|a| a.name.clone()),
-            };
-            i.am == index.am
-                && i.is_unique == index.is_unique
-                && i.n_keys == index.n_keys
-                && i.opclasses == index.opclasses
-                && i.collations == index.collations
-                && i.exprs.is_some() == index.exprs.is_some()
-                && i.predicate.is_some() == index.predicate.is_some()
-                && i.columns.len() == index.columns.len()
-                && i.columns
-                    .iter()
-                    .zip(&index.columns)
-                    .all(|(a, b)| name(&rel, *a) == name(parent, *b))
-        };
+        if rel.kind == RelKind::Foreign {
+            // A foreign table has no indexes, but its partitioned table may, as long as nothing
+            // depends on them.
+            if index.is_unique {
+                return Err(err!(
+                    WRONG_OBJECT_TYPE,
+                    "cannot create unique index on partitioned table \"{}\"",
+                    parent.name
+                )
+                .detail(format!(
+                    "Table \"{}\" contains partitions that are foreign tables.",
+                    parent.name
+                )));
+            }
+            return Ok(());
+        }
+        let alike = |i: &&Arc<IndexDesc>| self.same_index(&rel, i, parent, index).unwrap_or(false);
         let free = |i: &&Arc<IndexDesc>| -> bool {
             self.view.relation(i.oid).is_ok_and(|r| r.parents.is_empty())
         };
@@ -522,6 +550,52 @@ impl Ddl<'_> {
             None => self.copy_index(&rel, parent, index, None)?,
         };
         self.link_index(made, index.oid, child, parent)
+    }
+
+    /// True if an index of a partition is what the partitioned table's index would be there.
+    fn same_index(
+        &self,
+        rel: &RelationDesc,
+        own: &IndexDesc,
+        parent: &RelationDesc,
+        above: &IndexDesc,
+    ) -> Result<bool> {
+        let name = |r: &RelationDesc, n: i16| match n {
+            0 => None,
+            n => r.tuple.attrs.get(n as usize - 1).map(|a| a.name.clone()),
+        };
+        let columns = own.columns.iter().zip(&above.columns);
+        if own.am != above.am
+            || own.is_unique != above.is_unique
+            || own.nulls_not_distinct != above.nulls_not_distinct
+            || own.n_keys != above.n_keys
+            || own.opclasses != above.opclasses
+            || own.collations != above.collations
+            || own.exprs.is_some() != above.exprs.is_some()
+            || own.predicate.is_some() != above.predicate.is_some()
+            || own.columns.len() != above.columns.len()
+            || columns.clone().any(|(a, b)| name(rel, *a) != name(parent, *b))
+        {
+            return Ok(false);
+        }
+        let exprs = |i: &IndexDesc| -> Result<Vec<ir::Expr>> {
+            let mut all: Vec<ir::Expr> = match &i.exprs {
+                Some(text) => crate::cook::from_text(text)?,
+                None => Vec::new(),
+            };
+            if let Some(text) = &i.predicate {
+                all.push(crate::cook::from_text(text)?);
+            }
+            Ok(all)
+        };
+        let (mine, theirs) = (exprs(own)?, exprs(above)?);
+        for (mine, theirs) in mine.iter().zip(&theirs) {
+            let mapped = super::inherit::map_columns(theirs, parent, rel)?;
+            if !super::inherit::same_expr(mine, &mapped) {
+                return Ok(false);
+            }
+        }
+        Ok(mine.len() == theirs.len())
     }
 
     /// Makes an index the child of another, and its constraint that of the other's.
@@ -614,10 +688,7 @@ impl Ddl<'_> {
         name: &RelName,
         bound: Option<&PartitionBound>,
     ) -> Result<()> {
-        let child = self
-            .view
-            .require_relation(name.schema.as_deref(), &name.name)
-            .map_err(|e| e.at(name.pos))?;
+        let child = self.view.require_relation(name.schema.as_deref(), &name.name)?;
         self.storage.lock(child.oid, LockMode::AccessExclusive)?;
         let child = self.view.relation(child.oid)?;
         if parent.kind == RelKind::PartitionedIndex {
@@ -712,10 +783,32 @@ impl Ddl<'_> {
                     parent.name
                 )
                 .detail(format!(
-                    "Another index \"{}\" is already attached for partition \"{}\".",
-                    index.name, part.name
+                    "Another index is already attached for partition \"{}\".",
+                    part.name
                 )));
             }
+        }
+        let refused = |detail: String| {
+            err!(
+                INVALID_OBJECT_DEFINITION,
+                "cannot attach index \"{}\" as a partition of index \"{}\"",
+                child.name,
+                parent.name
+            )
+            .detail(detail)
+        };
+        if !self.same_index(&part, own, &table, above)? {
+            return Err(refused("The index definitions do not match.".into()));
+        }
+        let has = |r: &RelationDesc, index: Oid| {
+            r.constraints.iter().any(|c| c.index == index && matches!(c.kind, b'p' | b'u' | b'x'))
+        };
+        if has(&table, parent.oid) && !has(&part, child.oid) {
+            return Err(refused(format!(
+                "The index \"{}\" belongs to a constraint in table \"{}\" but no constraint \
+                 exists for index \"{}\".",
+                parent.name, table.name, child.name
+            )));
         }
         self.link_index(child.oid, parent.oid, part.oid, &table)?;
         self.complete_index(parent.oid, &table)
@@ -764,10 +857,7 @@ impl Ddl<'_> {
 
     /// DETACH PARTITION.
     pub fn detach_partition(&self, parent: &RelationDesc, name: &RelName) -> Result<()> {
-        let child = self
-            .view
-            .require_relation(name.schema.as_deref(), &name.name)
-            .map_err(|e| e.at(name.pos))?;
+        let child = self.view.require_relation(name.schema.as_deref(), &name.name)?;
         self.storage.lock(child.oid, LockMode::AccessExclusive)?;
         let child = self.view.relation(child.oid)?;
         self.check_detached(&child)?;

@@ -26,10 +26,7 @@ fn letter(command: &str) -> Result<u8> {
 
 impl Ddl<'_> {
     fn policy_table(&self, stmt: &PolicyStmt) -> Result<Arc<RelationDesc>> {
-        let rel = self
-            .view
-            .require_relation(stmt.rel.schema.as_deref(), &stmt.rel.name)
-            .map_err(|e| e.at(stmt.rel.pos))?;
+        let rel = self.view.require_relation(stmt.rel.schema.as_deref(), &stmt.rel.name)?;
         self.storage.lock(rel.oid, LockMode::AccessExclusive)?;
         let rel = self.view.relation(rel.oid)?;
         self.require_owner_of_relation(&rel)?;
@@ -57,7 +54,8 @@ impl Ddl<'_> {
     fn policy_expr(&self, rel: &RelationDesc, e: Option<&Expr>) -> Result<Option<ir::Expr>> {
         let Some(e) = e else { return Ok(None) };
         let env = crate::analysis::env(self.env);
-        analyze::relation_expr(&env, rel, e, analyze::ExprUse::Policy).map(Some)
+        let made = analyze::relation_expr(&env, rel, e, analyze::ExprUse::Policy);
+        made.map(Some).map_err(|e| e.placed(None))
     }
 
     fn policy_row(&self, rel: &RelationDesc, name: &str) -> Result<Option<SysRow>> {

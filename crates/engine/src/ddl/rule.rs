@@ -23,10 +23,7 @@ fn letter(event: RuleEvent) -> u8 {
 impl Ddl<'_> {
     /// CREATE RULE.
     pub fn create_rule(&self, stmt: &CreateRuleStmt) -> Result<()> {
-        let rel = self
-            .view
-            .require_relation(stmt.rel.schema.as_deref(), &stmt.rel.name)
-            .map_err(|e| e.at(stmt.rel.pos))?;
+        let rel = self.view.require_relation(stmt.rel.schema.as_deref(), &stmt.rel.name)?;
         self.storage.lock(rel.oid, LockMode::AccessExclusive)?;
         let rel = self.view.relation(rel.oid)?;
         if rel.kind == RelKind::MatView {

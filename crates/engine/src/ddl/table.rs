@@ -431,6 +431,7 @@ impl Ddl<'_> {
         match &def.collation {
             None => Ok(own),
             Some(name) => {
+                let found = self.collation(name)?;
                 if !own.is_valid() {
                     return Err(err!(
                         DATATYPE_MISMATCH,
@@ -439,7 +440,7 @@ impl Ddl<'_> {
                     )
                     .at(name.pos));
                 }
-                self.collation(name)
+                Ok(found)
             }
         }
     }

@@ -643,6 +643,7 @@ impl Session {
     fn savepoint(&mut self, name: &str) -> Result<()> {
         self.ensure_transaction()?;
         self.core.txn()?.push_sub();
+        self.core.changes.begin_sub();
         self.core.settings.lock().begin_level();
         self.block.savepoints.push(Savepoint { name: name.to_string() });
         Ok(())
@@ -659,6 +660,7 @@ impl Session {
     pub(super) fn commit_sub(&mut self, txn: &txn::Txn) -> Result<()> {
         let from = txn.current_sub();
         txn.commit_sub()?;
+        self.core.changes.end_sub(self.core.state.oid, true);
         self.core.files.lock().sub_committed(from, txn.current_sub());
         self.core.large_objects.sub_committed(from, txn.current_sub());
         self.core.settings.lock().commit_level();
@@ -668,6 +670,7 @@ impl Session {
     fn abort_sub(&mut self, txn: &txn::Txn) -> Result<()> {
         let sub = txn.current_sub();
         txn.abort_sub()?;
+        self.core.changes.end_sub(self.core.state.oid, false);
         self.core.foreign_keys.sub_aborted(sub);
         self.core.large_objects.sub_aborted(sub);
         let pool = &self.core.database.storage().pool;

@@ -59,8 +59,8 @@ pub(crate) struct DomainProg {
     arg: Prog,
     name: String,
     not_null: bool,
-    /// Name of the constraint, name of the domain it is of, the condition.
-    checks: Vec<(String, String, Prog)>,
+    /// Name of the constraint, the condition.
+    checks: Vec<(String, Prog)>,
 }
 
 impl DomainProg {
@@ -77,7 +77,7 @@ impl DomainProg {
                 let expr: ir::Expr = serde_json::from_str(text)
                     .map_err(|e| err!(INTERNAL_ERROR, "stored expression: {e}"))?;
                 let expr = c.expr(&expr, &VarMap::default())?;
-                checks.push((check.name.to_string(), domain.name.to_string(), expr));
+                checks.push((check.name.to_string(), expr));
             }
             levels.push(checks);
             domain = c.catalog.type_(domain.base_type)?;
@@ -92,7 +92,8 @@ impl DomainProg {
         if self.not_null && value.is_null() {
             bail!(NOT_NULL_VIOLATION, "domain {} does not allow null values", self.name);
         }
-        for (name, domain, check) in &self.checks {
+        let domain = &self.name;
+        for (name, check) in &self.checks {
             run.domain.push(value.clone());
             let result = check.eval(run, RowInput::None);
             run.domain.pop();

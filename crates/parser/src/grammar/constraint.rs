@@ -34,7 +34,7 @@ impl Parser<'_> {
             let pos = self.pos();
             if self.is_kw(Kw::Collate) {
                 self.bump();
-                let name = self.any_name()?;
+                let name = Name { pos, ..self.any_name()? };
                 if collation.replace(name).is_some() {
                     return Err(self.error_at(pos, "multiple COLLATE clauses not allowed"));
                 }

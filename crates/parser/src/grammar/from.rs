@@ -274,7 +274,12 @@ impl Parser<'_> {
     }
 
     pub(super) fn opt_collate(&mut self) -> Result<Option<Name>> {
-        if self.accept_kw(Kw::Collate) { Ok(Some(self.any_name()?)) } else { Ok(None) }
+        let pos = self.pos();
+        if !self.accept_kw(Kw::Collate) {
+            return Ok(None);
+        }
+        // An error about the collation points at the clause.
+        Ok(Some(Name { pos, ..self.any_name()? }))
     }
 
     fn opt_sample(&mut self) -> Result<Option<TableSample>> {

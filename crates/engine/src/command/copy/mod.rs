@@ -322,6 +322,9 @@ impl Session {
     ) -> Result<u64> {
         match &stmt.filename {
             None => {
+                if let Some(query) = self.copy_of_visible(stmt)? {
+                    return self.copy_to(&query, options, sink);
+                }
                 let columns = self.copy_to_columns(stmt)?;
                 sink.copy_out(options.format == CopyFormat::Binary, columns)?;
                 let count = self.copy_rows(stmt, options, &mut Stdout(&mut *sink))?;
@@ -329,6 +332,9 @@ impl Session {
                 Ok(count)
             }
             Some(name) => {
+                if let Some(query) = self.copy_of_visible(stmt)? {
+                    return self.copy_to(&query, options, sink);
+                }
                 let open = OpenOptions::new().create().truncate();
                 let opened = self.core.database.disk().open(Path::new(name), &open);
                 let file = opened.map_err(|e| {
@@ -345,6 +351,26 @@ impl Session {
         }
     }
 
+    /// The rows that row security shows of a table, as a query; none if it hides nothing.
+    fn copy_of_visible(&self, stmt: &CopyStmt) -> Result<Option<CopyStmt>> {
+        if stmt.query.is_some() {
+            return Ok(None);
+        }
+        let rel = self.copy_table(stmt, ACCESS_SHARE)?;
+        if !analyze::row_security_binds(&self.core.view()?, &rel)? {
+            return Ok(None);
+        }
+        let columns = from::chosen(&rel, &stmt.columns)?;
+        self.core.check_columns(&rel, catalog::acl::bit(b'r'), &numbers(&columns))?;
+        let quote = crate::ddl::name::quote;
+        let names: Vec<String> = columns.iter().map(|i| quote(&rel.tuple.attrs[*i].name)).collect();
+        let schema = self.core.view()?.namespace(rel.namespace)?;
+        let (schema, table) = (quote(&schema.name), quote(&rel.name));
+        let sql = format!("SELECT {} FROM ONLY {schema}.{table}", names.join(", "));
+        let query = parser::parse(&sql)?.into_iter().next().map(|s| s.stmt);
+        Ok(Some(CopyStmt { rel: None, columns: Vec::new(), query, ..stmt.clone() }))
+    }
+
     /// How many columns the output has; errors of the table or query come before any output.
     fn copy_to_columns(&mut self, stmt: &CopyStmt) -> Result<usize> {
         match &stmt.query {
@@ -353,9 +379,6 @@ impl Session {
                 check_source(&rel)?;
                 let columns = from::chosen(&rel, &stmt.columns)?;
                 self.core.check_columns(&rel, catalog::acl::bit(b'r'), &numbers(&columns))?;
-                if analyze::row_security_binds(&self.core.view()?, &rel)? {
-                    return Err(Error::unsupported("COPY TO of a table with row security"));
-                }
                 Ok(columns.len())
             }
             Some(query) => {

@@ -35,18 +35,12 @@ impl Alter<'_, '_> {
             }
             AlterTableKind::Rule { state, name } => self.set_rule(rel, *state, name),
             AlterTableKind::Inherit(parent) => {
-                let parent = ddl
-                    .view
-                    .require_relation(parent.schema.as_deref(), &parent.name)
-                    .map_err(|e| e.at(parent.pos))?;
+                let parent = ddl.view.require_relation(parent.schema.as_deref(), &parent.name)?;
                 ddl.storage.lock(parent.oid, LockMode::ShareUpdateExclusive)?;
                 ddl.add_parent(rel, &parent)
             }
             AlterTableKind::NoInherit(parent) => {
-                let parent = ddl
-                    .view
-                    .require_relation(parent.schema.as_deref(), &parent.name)
-                    .map_err(|e| e.at(parent.pos))?;
+                let parent = ddl.view.require_relation(parent.schema.as_deref(), &parent.name)?;
                 if rel.is_partition {
                     bail!(WRONG_OBJECT_TYPE, "cannot change inheritance of a partition");
                 }

@@ -115,7 +115,6 @@ impl Ddl<'_> {
             "foreign table column",
             "default value",
             "type",
-            "domain",
             "domain constraint",
             "cast",
             "transform",
@@ -488,7 +487,7 @@ impl Ddl<'_> {
                 "unrecognized default ACL object type \"{}\"",
                 char::from(byte)
             )
-            .hint("Valid object types are \"r\", \"S\", \"f\", \"T\", \"n\", and \"L\"."));
+            .hint("Valid object types are \"r\", \"S\", \"f\", \"T\", \"n\", \"L\"."));
         };
         let schema = names.get(1);
         let missing = || {
