@@ -44,12 +44,11 @@ impl Later<'_> {
             return Ok(());
         };
         if old.2 != no_inherit {
-            let s = if at_table { "" } else { "s" };
-            bail!(
-                SYNTAX_ERROR,
-                "conflicting NO INHERIT declaration{s} for not-null constraint on column \
-                 \"{column}\""
-            );
+            let what = match at_table {
+                true => "declaration for not-null constraint",
+                false => "declarations for not-null constraints",
+            };
+            bail!(SYNTAX_ERROR, "conflicting NO INHERIT {what} on column \"{column}\"");
         }
         match (&old.1, name) {
             (Some(old), Some(new)) if *old != new => {

@@ -200,6 +200,8 @@ impl Alter<'_, '_> {
             bail!(INVALID_TABLE_DEFINITION, "constraint must be added to child tables too");
         }
         for child in children {
+            // A table may be reached on more than one way.
+            let child = ddl.view.relation(child.oid)?;
             self.inherit_check(&now, &child, made)?;
         }
         Ok(())
@@ -259,6 +261,7 @@ impl Alter<'_, '_> {
         if let Some(made) = now.constraints.iter().find(|c| !before.contains(&c.oid)) {
             self.check_later(child.oid, made)?;
             for grandchild in self.children(child.oid)? {
+                let grandchild = ddl.view.relation(grandchild.oid)?;
                 self.inherit_check(&now, &grandchild, made)?;
             }
         }
