@@ -578,9 +578,7 @@ macro_rules! opt_read {
                 return 0;
             }
             if at % SIZE != 0 {
-                let mut bytes = [0; SIZE];
-                self.copy(at, &mut bytes);
-                return <$int>::from_le_bytes(bytes);
+                return self.crossing(at, SIZE) as $int;
             }
             // SAFETY: in bounds and aligned (pages are), and frames' memory outlives the borrow.
             let cell = unsafe { &*self.base().add(at).cast::<$atomic>() };
@@ -616,6 +614,14 @@ impl<'a> OptPage<'a> {
     opt_read!(u16, u16, AtomicU16);
     opt_read!(u32, u32, AtomicU32);
     opt_read!(u64, u64, AtomicU64);
+
+    /// The little-endian number of `size` bytes at an offset that is no multiple of that.
+    #[cold]
+    fn crossing(self, at: usize, size: usize) -> u64 {
+        let mut bytes = [0; 8];
+        self.copy(at, &mut bytes[..size]);
+        u64::from_le_bytes(bytes)
+    }
 
     /// The byte at this offset; 0 if it does not lie within the page.
     #[inline]

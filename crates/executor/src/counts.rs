@@ -58,24 +58,30 @@ impl Counts {
 /// A relation: its database (0 if it is shared) and itself.
 pub type Key = (Oid, Oid);
 
+/// Relations whose counts are at hand.
+const RECENT: usize = 16;
+
 #[derive(Default)]
 struct Table {
-    /// What was counted last; most often it is the same again.
-    last: (Key, Counts),
+    /// What was counted lately, each at the place its OID gives; most often it is the same again.
+    recent: [(Key, Counts); RECENT],
     others: HashMap<Key, Counts, foldhash::fast::RandomState>,
 }
 
 impl Table {
     #[inline]
     fn at(&mut self, key: Key) -> &mut Counts {
-        if self.last.0 != key {
-            self.put_away(key);
+        let place = key.1.0 as usize % RECENT;
+        if self.recent[place].0 != key {
+            self.put_away(place, key);
         }
-        &mut self.last.1
+        &mut self.recent[place].1
     }
 
-    fn put_away(&mut self, key: Key) {
-        let (before, counts) = std::mem::replace(&mut self.last, (key, Counts::default()));
+    #[cold]
+    fn put_away(&mut self, place: usize, key: Key) {
+        let place = &mut self.recent[place];
+        let (before, counts) = std::mem::replace(place, (key, Counts::default()));
         if counts != Counts::default() {
             self.others.entry(before).or_default().add(&counts);
         }
@@ -151,7 +157,9 @@ pub fn drain(mut take: impl FnMut(Key, &Counts)) {
     let mut all = ALL.lock();
     for table in all.iter() {
         let mut table = table.lock();
-        table.put_away(Key::default());
+        for place in 0..RECENT {
+            table.put_away(place, Key::default());
+        }
         for (key, counts) in table.others.drain() {
             take(key, &counts);
         }

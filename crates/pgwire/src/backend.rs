@@ -21,7 +21,10 @@ pub fn end_message(out: &mut [u8], start: usize) {
 
 fn cstr(out: &mut Vec<u8>, s: &str) {
     // A NUL would end the string at the client.
-    out.extend(s.bytes().filter(|b| *b != 0));
+    match memchr::memchr(0, s.as_bytes()) {
+        None => out.extend_from_slice(s.as_bytes()),
+        Some(_) => out.extend(s.bytes().filter(|b| *b != 0)),
+    }
     out.push(0);
 }
 
@@ -130,12 +133,14 @@ pub fn row_description<'a>(out: &mut Vec<u8>, fields: impl ExactSizeIterator<Ite
         out.extend_from_slice(&(fields.len() as u16).to_be_bytes());
         for f in fields {
             cstr(out, f.name);
-            out.extend_from_slice(&f.table.0.to_be_bytes());
-            out.extend_from_slice(&f.attnum.to_be_bytes());
-            out.extend_from_slice(&f.type_oid.0.to_be_bytes());
-            out.extend_from_slice(&f.type_len.to_be_bytes());
-            out.extend_from_slice(&f.typmod.to_be_bytes());
-            out.extend_from_slice(&f.format.to_be_bytes());
+            let mut rest = [0; 18];
+            rest[..4].copy_from_slice(&f.table.0.to_be_bytes());
+            rest[4..6].copy_from_slice(&f.attnum.to_be_bytes());
+            rest[6..10].copy_from_slice(&f.type_oid.0.to_be_bytes());
+            rest[10..12].copy_from_slice(&f.type_len.to_be_bytes());
+            rest[12..16].copy_from_slice(&f.typmod.to_be_bytes());
+            rest[16..].copy_from_slice(&f.format.to_be_bytes());
+            out.extend_from_slice(&rest);
         }
     });
 }

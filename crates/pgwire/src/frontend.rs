@@ -95,6 +95,7 @@ impl Bind<'_> {
 
 /// Length of the first message in what has arrived, its type and length words included: None if
 /// that is not known yet. The message itself may be incomplete.
+#[inline]
 pub fn length(bytes: &[u8]) -> Result<Option<usize>> {
     if bytes.is_empty() {
         return Ok(None);
@@ -167,6 +168,7 @@ fn target(r: &mut Reader<'_>, message: &str) -> Result<Target> {
     }
 }
 
+#[inline]
 fn formats(r: &mut Reader<'_>) -> Result<Formats> {
     let n = r.u16()? as usize;
     let mut all = Formats::with_capacity(n.min(r.0.len() / 2));
@@ -176,6 +178,7 @@ fn formats(r: &mut Reader<'_>) -> Result<Formats> {
     Ok(all)
 }
 
+#[inline]
 fn bind<'a>(r: &mut Reader<'a>) -> Result<Bind<'a>> {
     let (portal, statement) = (r.text()?, r.text()?);
     let formats_in = formats(r)?;

@@ -20,6 +20,7 @@ pub fn fatal(what: String) -> base::Error {
 
 impl<'a> Reader<'a> {
     /// The next `n` bytes.
+    #[inline]
     pub fn bytes(&mut self, n: usize) -> Result<&'a [u8]> {
         let (head, tail) = self
             .0
@@ -30,28 +31,33 @@ impl<'a> Reader<'a> {
     }
 
     /// The next byte.
+    #[inline]
     pub fn u8(&mut self) -> Result<u8> {
         Ok(self.bytes(1)?[0])
     }
 
     /// The next two bytes.
+    #[inline]
     pub fn i16(&mut self) -> Result<i16> {
         let b = self.bytes(2)?;
         Ok(i16::from_be_bytes([b[0], b[1]]))
     }
 
     /// The next two bytes, unsigned.
+    #[inline]
     pub fn u16(&mut self) -> Result<u16> {
         Ok(self.i16()? as u16)
     }
 
     /// The next four bytes.
+    #[inline]
     pub fn i32(&mut self) -> Result<i32> {
         let b = self.bytes(4)?;
         Ok(i32::from_be_bytes([b[0], b[1], b[2], b[3]]))
     }
 
     /// The next four bytes, unsigned.
+    #[inline]
     pub fn u32(&mut self) -> Result<u32> {
         Ok(self.i32()? as u32)
     }
@@ -65,6 +71,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A string up to a NUL; must be UTF-8.
+    #[inline]
     pub fn text(&mut self) -> Result<&'a str> {
         // Most names are empty.
         if let [0, rest @ ..] = self.0 {
@@ -75,6 +82,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Fails unless everything was read.
+    #[inline]
     pub fn end(self) -> Result<()> {
         if self.0.is_empty() { Ok(()) } else { Err(malformed("invalid message format")) }
     }

@@ -87,6 +87,11 @@ impl Slots {
         &chunk[id.0 as usize % CHUNK]
     }
 
+    /// How many slots have been used.
+    pub fn used(&self) -> u32 {
+        self.high.load(Ordering::Relaxed)
+    }
+
     /// The slots that have been used.
     pub fn iter(&self) -> impl Iterator<Item = (ProcId, &Slot)> {
         (0..self.high.load(Ordering::SeqCst)).map(|i| (ProcId(i), self.get(ProcId(i))))

@@ -123,8 +123,8 @@ pub struct TxnManager {
     ssi: Arc<Ssi>,
 }
 
-/// How many ids are given out between two looks at all sessions.
-const FLOOR_STEP: u64 = 64;
+/// At least so many ids are given out between two looks at all sessions.
+const LEAST_FLOOR_STEP: u64 = 8;
 
 impl TxnManager {
     /// The transaction system as the control file describes it; then redo, if needed, and
@@ -186,10 +186,17 @@ impl TxnManager {
     pub(crate) fn allocate_xid(&self, backend: &Backend) -> Result<Xid> {
         let xid = Xid(self.next_xid.0.fetch_add(1, Ordering::SeqCst));
         self.table.set(xid, State::InProgress(Some(backend.id())))?;
-        if xid.0.is_multiple_of(FLOOR_STEP) {
+        if xid.0.is_multiple_of(self.floor_step()) {
             self.advance();
         }
         Ok(xid)
+    }
+
+    /// How many ids are given out between two looks at all sessions: a look costs as much as there
+    /// are sessions, and until it is taken, rows that are dead to all stay where everybody has to
+    /// pass them.
+    fn floor_step(&self) -> u64 {
+        (self.slots.used() as u64 / 4).next_power_of_two().max(LEAST_FLOOR_STEP)
     }
 
     pub(crate) fn set_state(&self, xid: Xid, state: State) -> Result<()> {

@@ -9,7 +9,7 @@ use buffer::OptPage;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 use types::tuple::{
-    Attr, Compression, append_values, compressed, data_size, form_tuple_with, pglz_compress,
+    Compression, append_values, compressed, data_size, form_tuple_with, pglz_compress,
 };
 use types::{Datum, PhysType};
 
@@ -147,28 +147,40 @@ fn compare_tid(index: &IndexRel, key: &SearchKey, item: Item<'_>, has: usize) ->
 /// Among fewer items it is not worth guessing.
 const WORTH_GUESSING: u16 = 16;
 
+/// How an integer column is stored.
+#[derive(Clone, Copy)]
+enum Width {
+    I32,
+    U32,
+    I64,
+}
+
 /// The commonest search: one integer column without tie breaker.
-pub struct IntSearch<'k> {
-    attr: &'k Attr,
+pub struct IntSearch {
+    width: Width,
     wanted: i64,
     desc: bool,
     /// Equal pivots without place count as less than the key.
     skip_equal_pivot: bool,
 }
 
-impl<'k> IntSearch<'k> {
+impl IntSearch {
     /// If the key is such a one.
-    pub fn of(index: &'k IndexRel, key: &SearchKey) -> Option<IntSearch<'k>> {
+    pub fn of(index: &IndexRel, key: &SearchKey) -> Option<IntSearch> {
         let [Wanted { cmp: KeyCmp::Int, probe: Probe::Int(wanted) }] = key.columns[..] else {
             return None;
         };
-        let attr = &index.desc.attrs[0];
-        let fits = matches!(attr.phys, PhysType::I32 | PhysType::I64 | PhysType::U32);
-        if !fits || key.tid.is_some() {
+        let width = match index.desc.attrs[0].phys {
+            PhysType::I32 => Width::I32,
+            PhysType::U32 => Width::U32,
+            PhysType::I64 => Width::I64,
+            _ => return None,
+        };
+        if key.tid.is_some() {
             return None;
         }
         let skip_equal_pivot = index.nkeys() == 1 && !key.backward;
-        Some(IntSearch { attr, wanted, desc: index.keys[0].desc, skip_equal_pivot })
+        Some(IntSearch { width, wanted, desc: index.keys[0].desc, skip_equal_pivot })
     }
 
     /// Order of the key relative to an item; None if that needs the general comparison.
@@ -188,20 +200,20 @@ impl<'k> IntSearch<'k> {
     /// The value of an item that has one.
     #[inline]
     fn stored(&self, item: Item<'_>) -> i64 {
-        match self.attr.phys {
-            PhysType::I32 => get32(item.0, 8) as i32 as i64,
-            PhysType::U32 => get32(item.0, 8) as i64,
-            _ => get64(item.0, 8) as i64,
+        match self.width {
+            Width::I32 => get32(item.0, 8) as i32 as i64,
+            Width::U32 => get32(item.0, 8) as i64,
+            Width::I64 => get64(item.0, 8) as i64,
         }
     }
 
     /// The same for the item at this offset of a page that is not latched.
     #[inline(always)]
     pub fn stored_opt(&self, p: OptPage<'_>, at: usize) -> i64 {
-        match self.attr.phys {
-            PhysType::I32 => p.u32(at + 8) as i32 as i64,
-            PhysType::U32 => p.u32(at + 8) as i64,
-            _ => p.u64(at + 8) as i64,
+        match self.width {
+            Width::I32 => p.u32(at + 8) as i32 as i64,
+            Width::U32 => p.u32(at + 8) as i64,
+            Width::I64 => p.u64(at + 8) as i64,
         }
     }
 

@@ -82,6 +82,17 @@ impl View<'_> {
         if at + len > base::PAGE_SIZE { (0, 0) } else { (at, len) }
     }
 
+    /// The row of a leaf item that has just one.
+    #[inline]
+    pub fn only_row(self, i: u16) -> Option<Tid> {
+        let (at, len) = self.line(i);
+        // Row, then info.
+        let head = self.0.u64(at);
+        let info = (head >> 48) as u16;
+        let many = len < page::ITEM_HEADER || info & (page::INFO_PIVOT | page::INFO_POSTING) != 0;
+        (!many).then_some(Tid { block: BlockNo(head as u32), offset: (head >> 32) as u16 })
+    }
+
     /// Calls `f` with a copy of an item.
     #[inline]
     pub fn with_item<R>(self, i: u16, f: impl FnOnce(Item<'_>) -> R) -> R {
@@ -103,7 +114,7 @@ struct NotAnInt;
 
 /// Order of an integer key relative to item `i`, if that is all there is to it.
 #[inline(always)]
-fn order_of_int(p: View<'_>, fast: &IntSearch<'_>, i: u16) -> Option<Ordering> {
+fn order_of_int(p: View<'_>, fast: &IntSearch, i: u16) -> Option<Ordering> {
     let (at, len) = p.line(i);
     if len < page::ITEM_HEADER { None } else { fast.compare_opt(p.0, at) }
 }
@@ -114,25 +125,30 @@ fn order(
     index: &IndexRel,
     p: View<'_>,
     key: &SearchKey,
-    fast: Option<&IntSearch<'_>>,
+    fast: Option<&IntSearch>,
     i: u16,
 ) -> Result<Ordering> {
-    if let Some(order) = fast.and_then(|fast| order_of_int(p, fast, i)) {
-        return Ok(order);
+    match fast.and_then(|fast| order_of_int(p, fast, i)) {
+        Some(order) => Ok(order),
+        None => order_of_any(index, p, key, i),
     }
+}
+
+fn order_of_any(index: &IndexRel, p: View<'_>, key: &SearchKey, i: u16) -> Result<Ordering> {
     p.with_item(i, |item| compare(index, key, item))
 }
 
 /// As [`super::key::lower_bound`].
+#[inline]
 pub fn lower_bound(
     index: &IndexRel,
     p: View<'_>,
     key: &SearchKey,
-    fast: Option<&IntSearch<'_>>,
+    fast: Option<&IntSearch>,
 ) -> Result<u16> {
-    let (low, high) = (p.first(), p.count());
-    let guess = fast.and_then(|f| f.guess(low, high, |i| f.stored_opt(p.0, p.line(i).0)));
     if let Some(fast) = fast {
+        let (low, high) = (p.first(), p.count());
+        let guess = fast.guess(low, high, |i| fast.stored_opt(p.0, p.line(i).0));
         let found = partition(low, high, guess, |i| {
             let order = order_of_int(p, fast, i).ok_or(NotAnInt)?;
             Ok(order == Ordering::Greater || (key.after && order == Ordering::Equal))
@@ -141,18 +157,29 @@ pub fn lower_bound(
             return Ok(found);
         }
     }
-    partition(low, high, guess, |i| {
+    lower_bound_of_any(index, p, key, fast)
+}
+
+#[inline(never)]
+fn lower_bound_of_any(
+    index: &IndexRel,
+    p: View<'_>,
+    key: &SearchKey,
+    fast: Option<&IntSearch>,
+) -> Result<u16> {
+    partition(p.first(), p.count(), None, |i| {
         let order = order(index, p, key, fast, i)?;
         Ok(order == Ordering::Greater || (key.after && order == Ordering::Equal))
     })
 }
 
 /// As [`super::key::is_beyond`].
+#[inline]
 pub fn is_beyond(
     index: &IndexRel,
     p: View<'_>,
     key: &SearchKey,
-    fast: Option<&IntSearch<'_>>,
+    fast: Option<&IntSearch>,
 ) -> Result<bool> {
     if p.right() == BlockNo::INVALID {
         return Ok(false);
@@ -179,6 +206,7 @@ pub fn collect_equal(
     index: &IndexRel,
     p: OptPage<'_>,
     key: &SearchKey,
+    fast: Option<&IntSearch>,
     out: &mut SmallVec<[(Tid, u16); 4]>,
 ) -> Result<Option<Leaf>> {
     let p = View(p);
@@ -188,12 +216,11 @@ pub fn collect_equal(
     if flags & flag::LEAF == 0 || flags & wrong != 0 {
         return Ok(None);
     }
-    let fast = IntSearch::of(index, key);
-    if is_beyond(index, p, key, fast.as_ref())? {
+    if is_beyond(index, p, key, fast)? {
         return Ok(None);
     }
     let count = p.count();
-    let mut i = lower_bound(index, p, key, fast.as_ref())?;
+    let mut i = lower_bound(index, p, key, fast)?;
     loop {
         if i >= count {
             if right != BlockNo::INVALID {
@@ -201,11 +228,14 @@ pub fn collect_equal(
             }
             break;
         }
-        if order(index, p, key, fast.as_ref(), i)? != Ordering::Equal {
+        if order(index, p, key, fast, i)? != Ordering::Equal {
             break;
         }
         if !p.is_dead(i) {
-            p.with_item(i, |item| out.extend(item.tids().map(|t| (t, i))));
+            match p.only_row(i) {
+                Some(tid) => out.push((tid, i)),
+                None => p.with_item(i, |item| out.extend(item.tids().map(|t| (t, i)))),
+            }
         }
         i += 1;
     }
@@ -217,7 +247,7 @@ pub fn collect_equal(
 pub fn step(
     index: &IndexRel,
     p: OptPage<'_>,
-    target: Target<'_>,
+    (target, fast): (Target<'_>, Option<&IntSearch>),
     at: u32,
     is_root: bool,
     level: u32,
@@ -238,11 +268,10 @@ pub fn step(
     }
     let number = match target {
         Target::Key(key) => {
-            let fast = IntSearch::of(index, key);
-            if is_beyond(index, p, key, fast.as_ref())? {
+            if is_beyond(index, p, key, fast)? {
                 return Ok(Step::Right(right));
             }
-            lower_bound(index, p, key, fast.as_ref())?.saturating_sub(1).max(p.first())
+            lower_bound(index, p, key, fast)?.saturating_sub(1).max(p.first())
         }
         Target::End(End::Left) => p.first(),
         Target::End(End::Right) if right == BlockNo::INVALID => p.count().saturating_sub(1),

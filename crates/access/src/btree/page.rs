@@ -44,7 +44,7 @@ pub mod flag {
 
 /// Item flag bits in `info`.
 const INFO_SIZE: u16 = 0x1FFF;
-const INFO_POSTING: u16 = 0x2000;
+pub(super) const INFO_POSTING: u16 = 0x2000;
 pub(super) const INFO_PIVOT: u16 = 0x4000;
 pub(super) const INFO_NULLS: u16 = 0x8000;
 /// In a pivot's `offset`: the heap tid is kept, in the last 8 bytes.

@@ -5,7 +5,7 @@
 //! may arrive at a page that has since been split or deleted; whoever uses the page latches it and
 //! then moves right as long as the key lies beyond the high key.
 
-use super::key::{self, SearchKey, corrupt, is_beyond, verify_page};
+use super::key::{self, IntSearch, SearchKey, corrupt, is_beyond, verify_page};
 use super::opt::{self, Step};
 use super::page::{self, Page, flag};
 use super::tree::{ReadPage, Tree, WritePage};
@@ -76,11 +76,15 @@ impl Tree<'_> {
 
     /// The page of `level` where the target is, or one to its left. None if the index is empty.
     pub fn descend(&self, target: Target<'_>, level: u32) -> Result<Option<BlockNo>> {
+        let fast = match target {
+            Target::Key(key) => IntSearch::of(self.index, key),
+            Target::End(_) => None,
+        };
         for _ in 0..MAX_RESTARTS {
             let Some((mut block, mut at)) = self.root(level)? else { return Ok(None) };
             let mut is_root = true;
             loop {
-                match self.step(target, block, at, is_root, level)? {
+                match self.step((target, fast.as_ref()), block, at, is_root, level)? {
                     Step::Here => return Ok(Some(block)),
                     Step::Down(child) => {
                         block = child;
@@ -102,7 +106,7 @@ impl Tree<'_> {
     /// Looks at one page on the way.
     fn step(
         &self,
-        target: Target<'_>,
+        (target, fast): (Target<'_>, Option<&IntSearch>),
         block: BlockNo,
         at: u32,
         is_root: bool,
@@ -115,7 +119,7 @@ impl Tree<'_> {
         if total {
             for _ in 0..3 {
                 let step = self.rel.optimistic(self.fork, block, |p| {
-                    opt::step(self.index, p, target, at, is_root, level)
+                    opt::step(self.index, p, (target, fast), at, is_root, level)
                 });
                 if let Some(Ok(step)) = step {
                     return Ok(step);

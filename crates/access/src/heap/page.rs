@@ -420,20 +420,55 @@ impl Glance {
     }
 }
 
+/// A line pointer as it is stored.
+#[derive(Clone, Copy)]
+pub struct RawLine(u32);
+
+impl RawLine {
+    /// True if it points to a tuple.
+    #[inline]
+    pub fn is_normal(self) -> bool {
+        (self.0 >> 15) & 3 == 1
+    }
+
+    /// Place and size of the tuple, if it points to one and could be right.
+    #[inline]
+    fn place(self) -> Option<(usize, usize)> {
+        let (at, len) = ((self.0 & 0x7FFF) as usize, (self.0 >> 17) as usize);
+        let sound = self.is_normal() && len >= MIN_HOFF && at + len <= PAGE_SIZE;
+        sound.then_some((at, len))
+    }
+}
+
+/// All line pointers, in order; the first is number 1.
+#[inline]
+pub fn raw_lines(page: &Bytes) -> impl Iterator<Item = RawLine> + '_ {
+    let n = (max_offset(page) as usize).min(MAX_TUPLES);
+    let lines = page[HEADER_SIZE..HEADER_SIZE + n * LINE_SIZE].as_chunks::<LINE_SIZE>().0;
+    lines.iter().map(|word| RawLine(u32::from_le_bytes(*word)))
+}
+
 /// Place and size of the normal tuple at line pointer `off`. As [`line`], with fewer steps.
 #[inline]
 fn normal_place(page: &Bytes, off: u16) -> Option<(usize, usize)> {
     let words = page.get(HEADER_SIZE + (off as usize).wrapping_sub(1) * LINE_SIZE..)?;
-    let w = u32::from_le_bytes(*words.first_chunk()?);
-    let (at, len) = ((w & 0x7FFF) as usize, (w >> 17) as usize);
-    let sound = (w >> 15) & 3 == 1 && len >= MIN_HOFF && at + len <= PAGE_SIZE;
-    sound.then_some((at, len))
+    RawLine(u32::from_le_bytes(*words.first_chunk()?)).place()
 }
 
 /// A glance at the normal tuple at line pointer `off`.
 #[inline]
 pub fn glance(page: &Bytes, off: u16) -> Option<Glance> {
-    let (at, _) = normal_place(page, off)?;
+    glance_at(page, normal_place(page, off)?.0)
+}
+
+/// A glance at the tuple that a line pointer points to.
+#[inline]
+pub fn glance_along(page: &Bytes, line: RawLine) -> Option<Glance> {
+    glance_at(page, line.place()?.0)
+}
+
+#[inline]
+fn glance_at(page: &Bytes, at: usize) -> Option<Glance> {
     let head: &[u8; TUPLE_HEADER] = page.get(at..)?.first_chunk()?;
     let xids = u64::from_le_bytes(*head.first_chunk()?);
     let mask = u16::from_le_bytes([head[T_MASK], head[T_MASK + 1]]);

@@ -374,17 +374,17 @@ pub fn visible_offsets(
     offsets: &mut Vec<u16>,
     hints: &mut Hints,
 ) -> Result<usize> {
-    let n = page::max_offset(bytes).min(page::MAX_TUPLES as u16);
     if page::all_visible(bytes) {
         page::normal_offsets(bytes, offsets);
         return Ok(0);
     }
     let mut unseen = 0;
     let limit = viewer.limit(facts);
-    offsets.reserve(n as usize);
-    for off in 1..=n {
+    offsets.reserve(page::max_offset(bytes).min(page::MAX_TUPLES as u16) as usize);
+    // After many updates most line pointers have no tuple.
+    for (off, line) in (1..).zip(page::raw_lines(bytes)).filter(|(_, line)| line.is_normal()) {
         // What most tuples are was settled before the snapshot was made.
-        let glance = limit.and_then(|limit| page::glance(bytes, off)?.seen(limit));
+        let glance = limit.and_then(|limit| page::glance_along(bytes, line)?.seen(limit));
         if let Some(seen) = glance {
             match seen {
                 true => offsets.push(off),

@@ -218,8 +218,8 @@ impl Session {
         if self.core.has_txn() {
             return Ok(());
         }
-        let settings = self.core.resolved();
-        let modes = settings.default_modes;
+        let (modes, now, timeout) =
+            self.core.setting(|s| (s.default_modes, s.modes, s.transaction_timeout));
         let mgr = &self.core.database.storage().txn;
         let started = self.statement_micros;
         let txn = mgr.begin_at(&self.core.backend, modes.isolation, started);
@@ -227,15 +227,15 @@ impl Session {
         let mut s = self.core.settings.lock();
         s.begin_level();
         // Settings that are as they should be are left alone.
-        if settings.modes != modes {
+        if now != modes {
             s.set_internal("transaction_isolation", isolation_value(modes.isolation), true);
             let flag = SettingValue::Bool;
             s.set_internal("transaction_read_only", flag(modes.read_only), true);
             s.set_internal("transaction_deferrable", flag(modes.deferrable), true);
         }
         drop(s);
-        if settings.transaction_timeout.is_some() {
-            self.interrupts().set_transaction_timeout(settings.transaction_timeout);
+        if timeout.is_some() {
+            self.interrupts().set_transaction_timeout(timeout);
         }
         self.place.update(|info| info.xact_start = started);
         Ok(())
@@ -392,7 +392,7 @@ impl Session {
 
     /// Commits a transaction that has written nothing: there is nothing to check or to tell.
     fn commit_reading(&mut self, txn: &Txn) -> Result<()> {
-        let asynchronous = !self.core.resolved().synchronous;
+        let asynchronous = !self.core.setting(|s| s.synchronous);
         let data = CommitData { asynchronous, ..CommitData::default() };
         let ready = txn.prepare_serializable();
         if let Err(e) = ready {

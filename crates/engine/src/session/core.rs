@@ -207,9 +207,23 @@ impl SessionCore {
         self.txn.lock().clone().ok_or_else(|| Error::internal("there is no transaction"))
     }
 
+    /// Asks the open transaction something that does not come back to the session.
+    #[inline]
+    pub fn with_txn<T>(&self, ask: impl FnOnce(&Txn) -> T) -> Result<T> {
+        let txn = self.txn.lock();
+        let txn = txn.as_deref().ok_or_else(|| Error::internal("there is no transaction"))?;
+        Ok(ask(txn))
+    }
+
     /// The settings that every statement reads.
     pub fn resolved(&self) -> Arc<Resolved> {
         self.settings.lock().resolved().clone()
+    }
+
+    /// One of the settings that every statement reads.
+    #[inline]
+    pub fn setting<T>(&self, of: impl FnOnce(&Resolved) -> T) -> T {
+        of(self.settings.lock().resolved())
     }
 
     /// Parses statements under the session's settings; what is to be told of the text goes to the

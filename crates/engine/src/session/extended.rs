@@ -192,11 +192,13 @@ impl Session {
                 result_formats.len()
             );
         }
-        let values = match params.is_empty() {
+        let mut values = match params.is_empty() {
             true => SmallVec::new(),
             false => self.read_params(portal, &analysed.params, formats, params)?,
         };
-        let params: Arc<[Datum]> = values.into_iter().collect();
+        // From a range, whose length is known, they are moved once.
+        let params: Arc<[Datum]> =
+            (0..values.len()).map(|i| std::mem::take(&mut values[i])).collect();
         let mut new = Portal::new(portal, prepared, params, self.statement_micros);
         for code in result_formats {
             new.formats.push(match is_binary(*code)? {
@@ -291,9 +293,7 @@ impl Session {
             if !analysed.gives_rows() {
                 return Ok(false);
             }
-            let formats: Vec<ResultFormat> =
-                (0..analysed.columns.len()).map(|i| portal.format(i)).collect();
-            sink.row_description(&analysed.columns, &formats)?;
+            sink.row_description(&analysed.columns, &portal.formats)?;
             Ok(true)
         })
     }

@@ -251,11 +251,11 @@ impl Session {
 
     /// How long the session may be idle as it is now, in milliseconds; 0 is for ever.
     pub fn idle_timeout_ms(&self) -> u64 {
-        let settings = self.core.resolved();
-        match self.status() {
+        let status = self.status();
+        self.core.setting(|settings| match status {
             TransactionStatus::Idle => settings.idle_session_timeout_ms,
             _ => settings.idle_in_transaction_timeout_ms,
-        }
+        })
     }
 
     /// What the reply has to wait for before it goes out: the log flushed to here. Forgets it.
@@ -291,8 +291,8 @@ impl Session {
 
     /// Tells the sink of notices.
     pub(crate) fn tell(&mut self, sink: &mut dyn Sink) {
-        let notices = self.core.take_notices();
-        if !notices.is_empty() {
+        if self.core.notices() > 0 {
+            let notices = self.core.take_notices();
             let least = least_severity(self.core.settings.lock().str("client_min_messages"));
             for notice in notices {
                 let severity = notice.fields().severity;

@@ -240,15 +240,6 @@ impl Portal {
     pub fn is_held(&self) -> bool {
         self.cursor.as_ref().is_some_and(|c| c.is_held())
     }
-
-    /// The format of column `i`.
-    pub fn format(&self, i: usize) -> ResultFormat {
-        match self.formats.len() {
-            0 => ResultFormat::Text,
-            1 => self.formats[0],
-            _ => self.formats.get(i).copied().unwrap_or_default(),
-        }
-    }
 }
 
 /// What is known of a text of the simple protocol without its numbers.

@@ -20,6 +20,7 @@ use parser::ast::{RawStmt, Stmt};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use txn::Txn;
 use types::{Batch, Datum};
 
 /// How many times a statement with parameters is planned for their values before a plan for all
@@ -142,7 +143,7 @@ impl Session {
 
     /// What names and rights in a statement depend on, besides the catalog.
     fn plan_context(&self) -> (u64, Oid) {
-        (self.core.resolved().plan_version, self.core.users().current)
+        (self.core.setting(|s| s.plan_version), self.core.users().current)
     }
 
     /// What statements mean depends on this, besides their texts; None if the session has
@@ -693,19 +694,16 @@ impl Session {
             return None;
         }
         let plan = self.known_generic(prepared, analysed)?;
-        let settings = self.core.resolved();
-        if !plan.for_all_values
-            || plan.point.is_none()
-            || settings.plan_cache_mode == PlanCacheMode::ForceCustom
-        {
+        let mode = self.core.setting(|s| s.plan_cache_mode);
+        if !plan.for_all_values || plan.point.is_none() || mode == PlanCacheMode::ForceCustom {
             return None;
         }
         let customs = prepared.custom_plans.load(Ordering::Relaxed);
         if customs < CUSTOM_PLANS && !analysed.params.is_empty() && !prepared.from_literals {
-            if settings.plan_cache_mode != PlanCacheMode::Auto {
+            if mode != PlanCacheMode::Auto {
                 return None;
             }
-            prepared.count_custom(plan.compiled.plan(), &settings);
+            self.core.setting(|s| prepared.count_custom(plan.compiled.plan(), s));
         } else {
             prepared.generic_plans.fetch_add(1, Ordering::Relaxed);
         }
@@ -723,7 +721,7 @@ impl Session {
             return Err(Error::internal("a plan without its short path"));
         };
         portal.state = PortalState::Done;
-        let snapshot = self.core.txn()?.snapshot();
+        let snapshot = self.core.with_txn(Txn::snapshot)?;
         let storage = self.core.database.storage();
         let mut space = self.point_space.take();
         let found = point.run(storage, &portal.params, &snapshot, &mut space)?;

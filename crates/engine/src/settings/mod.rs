@@ -338,12 +338,11 @@ impl SessionSettings {
 
     /// What every statement reads.
     pub fn resolved(&mut self) -> &Arc<Resolved> {
-        let version = self.version;
-        let fresh = match self.resolved.take() {
-            Some(r) if r.version == version => r,
-            old => Arc::new(Resolved::new(self, old.as_deref())),
-        };
-        self.resolved.insert(fresh)
+        if self.resolved.as_ref().is_none_or(|r| r.version != self.version) {
+            let fresh = Resolved::new(self, self.resolved.as_deref());
+            self.resolved = Some(Arc::new(fresh));
+        }
+        self.resolved.get_or_insert_with(|| unreachable!("they were looked up above"))
     }
 
     /// Takes the server's new values, after a reload.
@@ -575,6 +574,7 @@ impl SessionSettings {
                     }
                 }
             }
+            None if self.local.is_empty() => {}
             None => {
                 let ended: Vec<Key> = self.local.drain().map(|(key, _)| key).collect();
                 for key in ended {

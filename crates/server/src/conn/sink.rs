@@ -6,6 +6,7 @@ use base::{Error, Oid, Result, err};
 use engine::sink::{ResultColumn, ResultFormat, Sink};
 use pgwire::backend::{self, Field};
 use pgwire::frontend::{self, Message};
+use smallvec::SmallVec;
 use types::Datum;
 use types::encoding::Encoding;
 
@@ -13,7 +14,7 @@ use types::encoding::Encoding;
 pub struct WireSink<'a> {
     wire: &'a mut Wire,
     /// Types and formats that were described last.
-    columns: Vec<(Oid, ResultFormat)>,
+    columns: SmallVec<[(Oid, ResultFormat); 8]>,
     /// Where the row began that is being written.
     row: Option<usize>,
     /// Where the output was that may be taken back, as long as nothing was sent.
@@ -29,7 +30,7 @@ impl Drop for WireSink<'_> {
 impl<'a> WireSink<'a> {
     /// Results go to this connection.
     pub fn new(wire: &'a mut Wire) -> WireSink<'a> {
-        WireSink { wire, columns: Vec::new(), row: None, mark: None }
+        WireSink { wire, columns: SmallVec::new(), row: None, mark: None }
     }
 
     /// Where the next message goes. A row that was not completed never was.

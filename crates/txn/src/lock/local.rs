@@ -30,9 +30,6 @@ impl LocalLock {
     }
 }
 
-/// A lock of which nothing is left, and whether it was on the fast path.
-pub(crate) type LockOver = (LockTag, LockMode, bool);
-
 /// All locks of a session.
 #[derive(Default)]
 pub(crate) struct LocalLocks {
@@ -40,18 +37,26 @@ pub(crate) struct LocalLocks {
 }
 
 impl LocalLocks {
-    /// Takes away all that `gone` picks. Gives the locks of which nothing is left.
-    pub fn release(&mut self, gone: impl Fn(Owner) -> bool) -> SmallVec<[LockOver; 16]> {
-        let mut over = SmallVec::new();
+    /// Takes away all that `gone` picks. `over` gets the locks of which nothing is left, and
+    /// whether they were on the fast path.
+    pub fn release(
+        &mut self,
+        gone: impl Fn(Owner) -> bool,
+        mut over: impl FnMut(LockTag, LockMode, bool),
+    ) {
         self.held.retain(|(tag, mode), lock| {
-            lock.counts.retain(|(owner, _)| !gone(*owner));
-            if lock.counts.is_empty() {
-                over.push((*tag, *mode, lock.fast));
-                return false;
+            match lock.counts[..] {
+                [(owner, _)] if gone(owner) => {}
+                _ => {
+                    lock.counts.retain(|(owner, _)| !gone(*owner));
+                    if !lock.counts.is_empty() {
+                        return true;
+                    }
+                }
             }
-            true
+            over(*tag, *mode, lock.fast);
+            false
         });
-        over
     }
 
     /// Takes one count away. `None` if there is none; else whether the lock is over, and fast.

@@ -479,27 +479,25 @@ impl LockManager {
 
     /// Gives all locks back that `gone` picks.
     pub(crate) fn release_owned(&self, me: &Backend, gone: impl Fn(Owner) -> bool) {
-        let over = {
+        let mut left: SmallVec<[(LockTag, LockMode); 4]> = SmallVec::new();
+        {
             let mut local = me.local_locks();
             if local.held.is_empty() {
                 return;
             }
-            local.release(gone)
-        };
-        let mut left: SmallVec<[(LockTag, LockMode); 8]> = SmallVec::new();
-        if over.iter().any(|(.., fast)| *fast) {
-            let mut notes = me.slot().fast.lock();
-            for (tag, mode, fast) in &over {
-                let noted = match weak(*tag, *mode) {
-                    Some((db, rel)) if *fast => notes.remove(db, rel, *mode),
+            let mut notes = None;
+            local.release(gone, |tag, mode, fast| {
+                let noted = match weak(tag, mode) {
+                    Some((db, rel)) if fast => {
+                        let notes = notes.get_or_insert_with(|| me.slot().fast.lock());
+                        notes.remove(db, rel, mode)
+                    }
                     _ => false,
                 };
                 if !noted {
-                    left.push((*tag, *mode));
+                    left.push((tag, mode));
                 }
-            }
-        } else {
-            left.extend(over.iter().map(|(tag, mode, _)| (*tag, *mode)));
+            });
         }
         for (tag, mode) in left {
             self.release_shared(me, tag, mode);

@@ -70,6 +70,30 @@ fn fixed<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
     bytes.try_into().map_err(|_| truncated())
 }
 
+/// The integer of `attr` that may start at `at`, and where it ends; None if it is something else.
+#[inline]
+fn integer(data: &[u8], at: usize, attr: &Attr) -> Option<(Datum, usize)> {
+    match (attr.phys, attr.align) {
+        (PhysType::I32, 4) => {
+            let (bytes, end) = word::<4>(data, at)?;
+            Some((Datum::I32(i32::from_le_bytes(bytes)), end))
+        }
+        (PhysType::I64, 8) => {
+            let (bytes, end) = word::<8>(data, at)?;
+            Some((Datum::I64(i64::from_le_bytes(bytes)), end))
+        }
+        _ => None,
+    }
+}
+
+/// The `N` bytes that begin at the next multiple of `N`, and where they end.
+#[inline]
+fn word<const N: usize>(data: &[u8], at: usize) -> Option<([u8; N], usize)> {
+    let start = at.next_multiple_of(N);
+    let bytes = data.get(start..)?.first_chunk::<N>()?;
+    Some((*bytes, start + N))
+}
+
 /// Gets the first `out.len()` values of a row that has `natts` of them; columns added after the row
 /// was written get their missing value or NULL.
 pub fn deform(
@@ -86,6 +110,11 @@ pub fn deform(
             *slot = attr.missing.clone().unwrap_or_default();
         } else if is_null(nulls, i) {
             *slot = Datum::Null;
+        } else if !attr.dropped
+            && let Some((value, end)) = integer(data, at, attr)
+        {
+            *slot = value;
+            at = end;
         } else {
             let range = locate(data, at, attr)?;
             at = range.end;

@@ -9,7 +9,9 @@ mod prepare;
 pub use parallel::ParallelScan;
 pub use prepare::{ArrayPosition, Fit, Prepared};
 
-use super::key::{SearchKey, compare, corrupt, item_values_into, lower_bound, verify_page};
+use super::key::{
+    IntSearch, SearchKey, compare, corrupt, item_values_into, lower_bound, verify_page,
+};
 use super::opt;
 use super::page::{self, Item, Page};
 use super::search::{End, Target};
@@ -529,9 +531,10 @@ impl Tree<'_> {
         key: &SearchKey,
         found: &mut SmallVec<[(Tid, u16); 4]>,
     ) -> Option<opt::Leaf> {
-        let read = self
-            .rel
-            .optimistic(self.fork, block, |p| opt::collect_equal(self.index, p, key, found));
+        let fast = IntSearch::of(self.index, key);
+        let read = self.rel.optimistic(self.fork, block, |p| {
+            opt::collect_equal(self.index, p, key, fast.as_ref(), found)
+        });
         read?.ok()?
     }
 
