@@ -200,18 +200,22 @@ impl HeapRel {
         values: &[Datum],
         mut raw: Vec<Option<Vec<u8>>>,
     ) -> Result<Vec<u8>> {
-        if reduce::row_size(&self.desc, values) > reduce::TUPLE_TARGET || !raw.is_empty() {
-            raw.resize(values.len(), None);
-            match &self.toast {
-                Some(toast) => {
-                    let mut store = toast.writer(x);
-                    let method = self.about.compression;
-                    reduce::reduce(&self.desc, values, &mut raw, Some(&mut store), method)?;
-                }
-                None => {
-                    let method = self.about.compression;
-                    reduce::reduce(&self.desc, values, &mut raw, None, method)?;
-                }
+        let size = reduce::row_size(&self.desc, values);
+        if size <= reduce::TUPLE_TARGET && raw.is_empty() {
+            let mut out = Vec::with_capacity(page::align8(size));
+            self.form_short(values, &mut out)?;
+            return Ok(out);
+        }
+        raw.resize(values.len(), None);
+        match &self.toast {
+            Some(toast) => {
+                let mut store = toast.writer(x);
+                let method = self.about.compression;
+                reduce::reduce(&self.desc, values, &mut raw, Some(&mut store), method)?;
+            }
+            None => {
+                let method = self.about.compression;
+                reduce::reduce(&self.desc, values, &mut raw, None, method)?;
             }
         }
         let row = form_tuple_with(&self.desc, values, &raw)?;
@@ -257,6 +261,11 @@ impl HeapRel {
             out.extend_from_slice(&self.form(x, values, Vec::new())?);
             return Ok(());
         }
+        self.form_short(values, out)
+    }
+
+    /// Forms a row of values that are stored as they are, as [`HeapRel::form_at_end`] does.
+    fn form_short(&self, values: &[Datum], out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         let header = change::begin_header(values, out);
         let varwidth = append_values(&self.desc, values, out)?;

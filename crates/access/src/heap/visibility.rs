@@ -23,6 +23,9 @@ pub enum Sight<'a> {
     Any,
 }
 
+/// How many transactions a viewer remembers.
+const MEMO: usize = 4;
+
 /// Tuples of one page and the hint bits that were learnt about them.
 pub type Hints = Vec<(u16, u16)>;
 
@@ -31,7 +34,9 @@ pub struct Viewer<'a> {
     storage: &'a Storage,
     sight: Sight<'a>,
     snapshot: Option<Cow<'a, Snapshot>>,
-    memo: [Cell<(Xid, Sees)>; 2],
+    /// Each at the place its id gives: most often the deleter of one version is the inserter of the
+    /// next.
+    memo: [Cell<(Xid, Sees)>; MEMO],
     flushed: Cell<Lsn>,
 }
 
@@ -43,8 +48,7 @@ impl<'a> Viewer<'a> {
             Sight::Now(s) => Some(Cow::Owned(as_of_now(s))),
             Sight::NotAborted | Sight::Any => None,
         };
-        let none = (Xid::INVALID, Sees::Aborted);
-        let memo = [Cell::new(none), Cell::new(none)];
+        let memo = [const { Cell::new((Xid::INVALID, Sees::Aborted)) }; MEMO];
         Viewer { storage, sight, snapshot, memo, flushed: Cell::new(Lsn::INVALID) }
     }
 
@@ -89,13 +93,14 @@ impl<'a> Viewer<'a> {
         if known && xid < snapshot.floor {
             return Ok(Sees::Yes(Lsn::INVALID));
         }
-        let (memo, seen) = self.memo[slot].get();
+        let place = &self.memo[xid.0 as usize % MEMO];
+        let (memo, seen) = place.get();
         let seen = if memo == xid {
             seen
         } else {
             let seen = self.storage.txn.sees(snapshot, xid)?;
             if !matches!(seen, Sees::Own | Sees::Running) {
-                self.memo[slot].set((xid, seen));
+                place.set((xid, seen));
             }
             seen
         };

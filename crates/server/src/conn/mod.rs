@@ -217,6 +217,7 @@ impl Conn {
     /// What to wait for, after everything that was there is done.
     fn settle(&mut self) -> Next {
         self.idle_since = os::clock::monotonic_nanos();
+        self.wire.give_back_input();
         if self.left.is_some() && !self.wire.is_broken() {
             return Next::Park;
         }
@@ -228,7 +229,7 @@ impl Conn {
         if self.wire.is_broken() || (all_sent && matches!(self.phase, Phase::Closing)) {
             return Next::Close;
         }
-        self.wire.give_back();
+        self.wire.give_back_output();
         if all_sent { Next::Read } else { Next::Write }
     }
 

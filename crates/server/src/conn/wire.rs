@@ -293,8 +293,8 @@ impl Wire {
         }
     }
 
-    /// Gives buffers back that hold nothing.
-    pub fn give_back(&mut self) {
+    /// Gives the input's buffer back if it holds nothing.
+    pub fn give_back_input(&mut self) {
         if self.start == self.end && !self.input.is_empty() {
             let input = std::mem::take(&mut self.input);
             (self.start, self.end) = (0, 0);
@@ -306,6 +306,10 @@ impl Wire {
             self.input = self.input[self.start..self.end].to_vec();
             (self.start, self.end) = (0, self.input.len());
         }
+    }
+
+    /// The same for the output.
+    pub fn give_back_output(&mut self) {
         if self.out.is_empty() && self.out.capacity() > 0 {
             let out = std::mem::take(&mut self.out);
             if out.capacity() <= KEEP {
