@@ -198,6 +198,7 @@ pub fn of_thread(op: Op) -> u64 {
 /// Says what this thread is; until then it works for clients.
 pub fn set_backend(backend: Backend) {
     BACKEND.set(backend as u8);
+    wal::count_as(backend as u8);
 }
 
 /// Runs work that counts as another kind of backend's.

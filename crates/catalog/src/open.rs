@@ -233,6 +233,7 @@ impl Persistence {
 pub fn heap_desc(rel: &RelationDesc) -> HeapDesc {
     let mut desc = HeapDesc::new(rel.oid, rel.relfile, rel.tuple.clone());
     desc.persistence = persistence(rel.persistence);
+    desc.name = rel.name.clone();
     if let Some(n) = rel.option("fillfactor").and_then(|v| v.parse().ok()) {
         desc.fillfactor = n;
     }

@@ -116,6 +116,9 @@ const HAND_ON: i64 = 500_000;
 impl PendingChanges {
     /// Counts rows of a table: inserted, and updated or deleted.
     pub(crate) fn count(&self, table: Oid, inserted: u64, dead: u64) {
+        if executor::counts::is_off() {
+            return;
+        }
         let counts = Changes { inserted, dead, changed: inserted + dead };
         let mut pending = self.tables.lock();
         match pending.0.iter_mut().find(|t| t.0 == table) {

@@ -5,9 +5,10 @@
 
 use base::Oid;
 use os::sync::Mutex;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// What was done with a relation: a table, an index, or (with OID 0) a database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -94,8 +95,40 @@ thread_local! {
     static OWN: RefCell<Option<Arc<Mutex<Table>>>> = const { RefCell::new(None) };
 }
 
+/// Some session has `track_counts` off.
+static SOME_OFF: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    static OFF: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Some session does not want to be counted: sessions say what they want from now on.
+pub fn allow_off() {
+    SOME_OFF.store(true, Relaxed);
+}
+
+/// True if sessions have to say whether they count.
+#[inline]
+pub fn may_be_off() -> bool {
+    SOME_OFF.load(Relaxed)
+}
+
+/// The session that this thread serves does not count, or does.
+pub fn set_off(off: bool) {
+    OFF.set(off);
+}
+
+/// Nothing is counted now.
+#[inline]
+pub fn is_off() -> bool {
+    may_be_off() && OFF.get()
+}
+
 #[inline]
 fn with(key: Key, change: impl FnOnce(&mut Counts)) {
+    if is_off() {
+        return;
+    }
     OWN.with(|own| {
         let mut own = own.borrow_mut();
         let table = own.get_or_insert_with(|| {

@@ -33,6 +33,10 @@ pub trait Backend: Send + Sync {
     fn new_pid(&self) -> i32;
     /// Begins a session.
     fn connect(&self, request: Request) -> Result<Box<dyn BackendSession>>;
+    /// Fails if there is no place for anybody.
+    fn check_full(&self) -> Result<()> {
+        Ok(())
+    }
     /// The stored password of a role that may log in; None if there is no role or no password.
     fn role_secret(&self, user: &str) -> Result<Option<String>>;
     /// A cancel request came.

@@ -53,7 +53,6 @@ impl Engine {
             return Ok(());
         }
         let free = limit - self.database.activity().clients() as i64;
-        let full = |text: &str| Err(err!(TOO_MANY_CONNECTIONS, "{text}").severity(Severity::Fatal));
         if free <= 0 {
             return full("sorry, too many clients already");
         }
@@ -77,7 +76,21 @@ impl Engine {
     }
 }
 
+fn full(text: &str) -> Result<()> {
+    Err(err!(TOO_MANY_CONNECTIONS, "{text}").severity(Severity::Fatal))
+}
+
 impl Backend for Engine {
+    fn check_full(&self) -> Result<()> {
+        let limit = self.database.defaults().get("max_connections").map_or(0, |v| v.as_i64());
+        let activity = self.database.activity();
+        // Background sessions count here and not below: they only make it look twice.
+        match activity.count() as i64 >= limit && activity.clients() as i64 >= limit {
+            true => full("sorry, too many clients already"),
+            false => Ok(()),
+        }
+    }
+
     fn new_pid(&self) -> i32 {
         self.database.activity().new_pid()
     }

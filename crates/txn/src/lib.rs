@@ -30,7 +30,8 @@ mod xid_table;
 
 pub use backend::{Backend, ProcId};
 pub use interrupts::Interrupts;
-pub use lock::{LockInfo, LockMode, LockOutcome, LockTag, LongWait, Wait, WaitWatcher};
+pub use lock::about;
+pub use lock::{LockInfo, LockMode, LockOutcome, LockTag, LongWait, Wait, WaitStage, WaitWatcher};
 pub use manager::{Sees, TxnConfig, TxnLog, TxnManager, XidStatus};
 pub use record::{INFO_ABORT, INFO_COMMIT, XactRecord};
 pub use redo::{OnCommit, TxnRedo};

@@ -215,9 +215,10 @@ impl Wal {
         }
         if let Some((_, file)) = &writer.segment {
             let _waiting = wait::begin(WaitEvent::WalSync);
-            self.counters.count_sync();
+            let timed = crate::log::begin();
             let began = os::clock::monotonic_nanos();
             file.sync()?;
+            self.counters.count_sync(timed);
             // A sliding mean; who has the writer is alone here.
             let (old, new) =
                 (self.sync_nanos.load(Ordering::Relaxed), os::clock::monotonic_nanos() - began);
@@ -276,8 +277,9 @@ impl Wal {
             let whole = end / BLOCK * BLOCK;
             let word = self.ring_word(at);
             let len = (whole - at) as usize;
+            let timed = crate::log::begin();
             file.write_shared_at(&self.ring, word * 8, len, at % size)?;
-            self.counters.count_write(len as u64);
+            self.counters.count_write(len as u64, timed);
             at = whole;
         }
         if at < end {
@@ -286,8 +288,9 @@ impl Wal {
             // Record ends are multiples of 8, as are the ends of copied pieces.
             self.ring.load(self.ring_word(at), &mut bounce[..len]);
             bounce[len..padded].fill(0);
+            let timed = crate::log::begin();
             file.write_at(&bounce[..padded], at % size)?;
-            self.counters.count_write(padded as u64);
+            self.counters.count_write(padded as u64, timed);
         }
         Ok(())
     }

@@ -29,7 +29,10 @@ mod usage;
 pub use builder::{BlockFlags, RecordBuilder};
 pub use control::{CheckPoint, Control, ControlFile, DbState};
 pub use flush::FlushListener;
-pub use log::{PanicHandler, SyncMethod, Wal, WalConfig, WalStats, WalWrites};
+pub use log::{
+    PanicHandler, SyncMethod, USERS, WRITER, Wal, WalConfig, WalStats, WalWrites, count_as,
+    set_timed,
+};
 pub use reader::{ReadOutcome, WalReader};
 pub use record::{BlockRef, Record};
 pub use recovery::{PageSource, RecoveryEnd, Redo, RedoTable};

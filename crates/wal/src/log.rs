@@ -83,10 +83,8 @@ pub struct WalStats {
     pub bytes: u64,
     /// Times an inserter had to wait for room in the buffers.
     pub buffers_full: u64,
-    /// What the log's own writer wrote.
-    pub by_writer: WalWrites,
-    /// What others did, who waited for it.
-    pub by_others: WalWrites,
+    /// What was written to files, by kind of thread.
+    pub by: [WalWrites; USERS],
 }
 
 /// Writes of the log to its files.
@@ -98,13 +96,16 @@ pub struct WalWrites {
     pub bytes: u64,
     /// Syncs.
     pub syncs: u64,
+    /// Nanoseconds that writes took, if they are timed.
+    pub write_nanos: u64,
+    /// Nanoseconds that syncs took, if they are timed.
+    pub sync_nanos: u64,
 }
 
 #[derive(Default)]
 pub(crate) struct Counters {
     pub buffers_full: AtomicU64,
-    by_writer: WriteCounters,
-    by_others: WriteCounters,
+    by: [WriteCounters; USERS],
 }
 
 #[derive(Default)]
@@ -112,28 +113,62 @@ struct WriteCounters {
     writes: AtomicU64,
     bytes: AtomicU64,
     syncs: AtomicU64,
+    write_nanos: AtomicU64,
+    sync_nanos: AtomicU64,
 }
 
 thread_local! {
-    /// This thread is the log's own writer.
-    static IS_WRITER: Cell<bool> = const { Cell::new(false) };
+    /// What kind of thread this is.
+    static USER: Cell<u8> = const { Cell::new(0) };
+}
+
+/// Kinds of threads that write the log to its files: numbers that [`count_as`] was given, and
+/// [`WRITER`].
+pub const USERS: usize = 8;
+
+/// The log's own writer.
+pub const WRITER: u8 = 7;
+
+/// `track_wal_io_timing`
+static TIMED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+
+/// What this thread writes counts as this kind's from now on.
+pub fn count_as(user: u8) {
+    USER.set(user.min(WRITER));
+}
+
+/// Has writes and syncs of the log timed from now on, or not.
+pub fn set_timed(timed: bool) {
+    TIMED.store(timed, std::sync::atomic::Ordering::Relaxed);
+}
+
+/// When something that is timed began.
+pub(crate) fn begin() -> Option<u64> {
+    TIMED.load(std::sync::atomic::Ordering::Relaxed).then(os::clock::monotonic_nanos)
+}
+
+fn since(began: Option<u64>) -> u64 {
+    began.map_or(0, |b| os::clock::monotonic_nanos().saturating_sub(b))
 }
 
 impl Counters {
     fn own(&self) -> &WriteCounters {
-        if IS_WRITER.get() { &self.by_writer } else { &self.by_others }
+        &self.by[USER.get() as usize % USERS]
     }
 
     /// So many bytes were written at once.
-    pub fn count_write(&self, bytes: u64) {
+    pub fn count_write(&self, bytes: u64, began: Option<u64>) {
         let own = self.own();
+        own.write_nanos.fetch_add(since(began), Ordering::Relaxed);
         own.writes.fetch_add(1, Ordering::Relaxed);
         own.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// What was written was synced.
-    pub fn count_sync(&self) {
-        self.own().syncs.fetch_add(1, Ordering::Relaxed);
+    pub fn count_sync(&self, began: Option<u64>) {
+        let own = self.own();
+        own.syncs.fetch_add(1, Ordering::Relaxed);
+        own.sync_nanos.fetch_add(since(began), Ordering::Relaxed);
     }
 }
 
@@ -143,6 +178,8 @@ impl WriteCounters {
             writes: self.writes.load(Ordering::Relaxed),
             bytes: self.bytes.load(Ordering::Relaxed),
             syncs: self.syncs.load(Ordering::Relaxed),
+            write_nanos: self.write_nanos.load(Ordering::Relaxed),
+            sync_nanos: self.sync_nanos.load(Ordering::Relaxed),
         }
     }
 }
@@ -340,7 +377,9 @@ impl Wal {
         {
             let (wal, signals) = (Arc::downgrade(self), self.signals.clone());
             let body = move || {
-                IS_WRITER.set(name == "walwriter");
+                if name == "walwriter" {
+                    count_as(WRITER);
+                }
                 run_steps(&wal, &signals, step);
             };
             threads.push(os::thread::spawn(name, body).map_err(failed)?);
@@ -462,8 +501,7 @@ impl Wal {
             images,
             bytes,
             buffers_full: counters.buffers_full.load(Ordering::Relaxed),
-            by_writer: counters.by_writer.now(),
-            by_others: counters.by_others.now(),
+            by: std::array::from_fn(|i| counters.by[i].now()),
         }
     }
 

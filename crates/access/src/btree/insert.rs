@@ -87,7 +87,9 @@ impl Tree<'_> {
                 }
                 Verdict::Wait(xid, tid) => {
                     drop(p);
-                    entry.probe.wait(xid, tid)?;
+                    txn::about::waiting("inserting index", tid, &self.index.name, || {
+                        entry.probe.wait(xid, tid)
+                    })?;
                     return Ok(None);
                 }
             }

@@ -42,8 +42,15 @@ impl HeapRel {
     }
 
     /// A place from which to wait for the row, given back when it is dropped.
-    pub(super) fn queue<'a>(&'a self, x: &'a ExecTxn<'a>, tid: Tid) -> RowQueue<'a> {
-        RowQueue { x, key: Cell::new(self.row_key(tid)), held: Cell::new(0) }
+    /// `verb` says what for.
+    pub(super) fn queue<'a>(
+        &'a self,
+        x: &'a ExecTxn<'a>,
+        tid: Tid,
+        verb: &'static str,
+    ) -> RowQueue<'a> {
+        let key = Cell::new(self.row_key(tid));
+        RowQueue { x, rel: self, verb, tid, key, held: Cell::new(0) }
     }
 
     /// What is held on the old version is held on the new one too.
@@ -56,6 +63,9 @@ impl HeapRel {
 /// A session's place in a row's queue: who waits first gets the row first.
 pub(super) struct RowQueue<'a> {
     x: &'a ExecTxn<'a>,
+    rel: &'a HeapRel,
+    verb: &'static str,
+    tid: Tid,
     /// The row's first version in its HOT chain: who waits for a row that others change all the
     /// time keeps the place for all its versions.
     key: Cell<RowKey>,
@@ -77,7 +87,9 @@ impl RowQueue<'_> {
     /// Waits until `xid`, which is in the way of `strength`, is over; false if it may not wait.
     /// No latch is held.
     pub fn wait(&self, strength: RowStrength, wait: Wait, xid: Xid) -> Result<bool> {
-        let done = self.x.txn.wait_for_row(&self.key.get(), strength, xid, wait);
+        let done = txn::about::waiting(self.verb, self.tid, &self.rel.about.name, || {
+            self.x.txn.wait_for_row(&self.key.get(), strength, xid, wait)
+        });
         if matches!(&done, Err(e) if e.is_parked()) {
             // The place is kept for when the statement comes again.
             self.held.set(0);

@@ -275,7 +275,7 @@ impl HeapRel {
         // for the first look, and the stronger one is checked before anything is marked.
         let mut mode = RowStrength::NoKeyUpdate;
         let x = u.x;
-        let queue = self.queue(x, u.tid);
+        let queue = self.queue(x, u.tid, "updating");
         loop {
             match self.try_update(u, pin, other.as_ref(), mode, wait, &queue)? {
                 Attempt::Again => {}
@@ -481,7 +481,7 @@ impl HeapRel {
     pub fn delete(&self, x: &ExecTxn<'_>, tid: Tid, wait: Wait, moved: bool) -> Result<Outcome> {
         let xid = x.write_xid(&self.storage)?;
         let pin = self.files.read(Fork::Main, tid.block)?;
-        let queue = self.queue(x, tid);
+        let queue = self.queue(x, tid, "deleting");
         let pointers = loop {
             let latches = (pin.write(), None);
             let strength = RowStrength::Update;
@@ -553,7 +553,7 @@ impl HeapRel {
         wait: Wait,
     ) -> Result<Outcome> {
         let pin = self.files.read(Fork::Main, tid.block)?;
-        let queue = self.queue(x, tid);
+        let queue = self.queue(x, tid, "locking");
         loop {
             let page = pin.read();
             let facts = PageFacts::of(&page);
@@ -612,7 +612,7 @@ impl HeapRel {
                 false => self.take_row(x, tid, mode)?,
             };
             if let Some(xid) = busy {
-                let queue = self.queue(x, tid);
+                let queue = self.queue(x, tid, "locking");
                 queue.find(&page, tid.offset);
                 drop(page);
                 if !queue.wait(mode, wait, xid)? {

@@ -66,6 +66,8 @@ impl FromIterator<usize> for AttrSet {
 pub struct HeapDesc {
     /// `pg_class.oid`.
     pub oid: Oid,
+    /// Name, for messages.
+    pub name: Arc<str>,
     /// Its files.
     pub file: RelFile,
     /// What happens to its pages in a crash.
@@ -90,6 +92,7 @@ impl HeapDesc {
     pub fn new(oid: Oid, file: RelFile, columns: Arc<TupleDesc>) -> HeapDesc {
         HeapDesc {
             oid,
+            name: Arc::from(""),
             file,
             persistence: Persistence::Permanent,
             columns,

@@ -13,6 +13,7 @@ use base::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
+use txn::WaitStage;
 
 /// The least that the largest statement has to hold to be worth ending.
 const WORTH: usize = 16 << 20;
@@ -89,17 +90,24 @@ impl Database {
         if !self.defaults().get("log_lock_waits").is_some_and(|v| v.as_bool()) {
             return;
         }
-        let what = if wait.acquired { "acquired" } else { "still waiting for" };
+        let what = match wait.stage {
+            WaitStage::Waiting => "still waiting for",
+            WaitStage::Deadlock => "detected deadlock while waiting for",
+            WaitStage::Acquired => "acquired",
+        };
         let (ms, us) = (wait.micros / 1000, wait.micros % 1000);
         let (pid, mode, tag) = (wait.pid, wait.mode.name(), wait.tag);
         let text = format!("process {pid} {what} {mode} on {tag} after {ms}.{us:03} ms");
         let mut e = message(text);
-        if !wait.acquired {
+        if wait.stage != WaitStage::Acquired {
             let list =
                 |pids: &[i32]| pids.iter().map(i32::to_string).collect::<Vec<_>>().join(", ");
             let processes = if wait.holders.len() == 1 { "Process" } else { "Processes" };
             let (holders, queue) = (list(&wait.holders), list(&wait.queue));
             e = e.detail(format!("{processes} holding the lock: {holders}. Wait queue: {queue}."));
+        }
+        if let Some(context) = &wait.context {
+            e = e.context(context.as_str());
         }
         self.log_of_session(pid, &e);
     }

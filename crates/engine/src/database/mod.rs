@@ -472,7 +472,7 @@ impl Database {
         self.archive_rest()?;
         self.checkpoint(CheckpointKind::Shutdown)?;
         self.archive_last();
-        self.stats.write(&self.disk, &self.dir)?;
+        self.stats.write(&self.disk, &self.dir, &self.storage.wal.stats())?;
         self.storage.wal.shutdown()
     }
 

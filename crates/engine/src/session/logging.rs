@@ -191,7 +191,26 @@ impl Session {
         };
         let tag = if tag.is_empty() { self.idle_tag().to_string() } else { tag };
         let statement = statement.filter(|_| rank >= settings.min_error_statement);
+        if e.code() == base::SqlState::T_R_DEADLOCK_DETECTED {
+            let e = &self.with_statements(e);
+            return self.write_log(&settings, e, statement, &tag);
+        }
         self.write_log(&settings, e, statement, &tag);
+    }
+
+    /// A deadlock with the statements of those in it, which only the log is told.
+    fn with_statements(&self, e: &Error) -> Error {
+        let mut detail = e.fields().detail.clone().unwrap_or_default();
+        let pids: Vec<i32> = detail
+            .lines()
+            .filter_map(|l| l.strip_prefix("Process ")?.split(' ').next()?.parse().ok())
+            .collect();
+        for pid in pids {
+            if let Some((info, _)) = self.core.database.activity().session(pid) {
+                detail.push_str(&format!("\nProcess {pid}: {}", info.query));
+            }
+        }
+        e.clone().detail(detail)
     }
 
     /// What the session does between statements.

@@ -317,6 +317,9 @@ impl Session {
 
     /// What others see of the session from now on, in microseconds since 1970.
     pub(crate) fn show_state(&self, query: Option<&str>, now: i64) {
+        if executor::counts::may_be_off() {
+            executor::counts::set_off(!self.core.resolved().track_counts);
+        }
         if !self.shows_activity {
             return self.hide_state();
         }

@@ -93,6 +93,8 @@ pub struct Resolved {
     pub log: crate::session::LogSettings,
     /// What developers want to see.
     pub trace: crate::session::trace::Trace,
+    /// `track_counts`
+    pub track_counts: bool,
 }
 
 /// Some session has had a limit on how long it may be idle, or on its transactions.
@@ -144,6 +146,7 @@ impl Resolved {
             stack_depth: s.i64("max_stack_depth").clamp(100, u32::MAX.into()) as u32,
             exit_on_error: s.bool("exit_on_error"),
             track_activities: s.bool("track_activities"),
+            track_counts: s.bool("track_counts"),
             plan_cache_mode: match s.str("plan_cache_mode") {
                 "force_custom_plan" => PlanCacheMode::ForceCustom,
                 "force_generic_plan" => PlanCacheMode::ForceGeneric,
@@ -165,6 +168,12 @@ impl Resolved {
         if s.bool("track_io_timing") {
             // Timed for everybody as soon as anybody wants it.
             buffer::counts::set_timed();
+        }
+        if s.bool("track_wal_io_timing") {
+            wal::set_timed(true);
+        }
+        if !s.bool("track_counts") {
+            executor::counts::allow_off();
         }
         if new.idle_session_timeout_ms > 0
             || new.idle_in_transaction_timeout_ms > 0

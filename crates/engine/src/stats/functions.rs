@@ -1,10 +1,10 @@
 //! The functions under the `pg_stat_*` views.
 
-use super::{Relation, Upkeep};
+use super::{Relation, Stats, Upkeep};
 use crate::StatementEnv;
 use base::progress::{Command, Progress};
 use base::{Oid, Result, bail, err};
-use buffer::counts::{CONTEXTS, OPS};
+use buffer::counts::{BACKENDS, CONTEXTS, OPS};
 use buffer::{Backend, Context, Op};
 use functions::CallInfo;
 use std::sync::Arc;
@@ -38,9 +38,11 @@ pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<R
     let name = about.proname;
     let rest = name.strip_prefix("pg_stat_")?;
     let row = match rest {
-        "get_wal" | "get_backend_wal" => Some(wal(env)),
+        "get_wal" => Some(wal(env)),
+        "get_backend_wal" => return Some(Err(base::Error::unsupported(name))),
         "get_archiver" => Some(archiver(env)),
         "get_backend_subxact" => Some(subtransactions(env, args)),
+        "get_recovery_prefetch" => Some(prefetched(env)),
         _ => None,
     };
     if let Some(values) = row {
@@ -76,6 +78,12 @@ fn reset(
     const PARTS: [&str; 7] =
         ["archiver", "bgwriter", "checkpointer", "io", "recovery_prefetch", "slru", "wal"];
     let stats = &env.core.database.stats;
+    let reset_part = |part: &str| {
+        stats.reset_part(part);
+        if matches!(part, "wal" | "io") {
+            stats.reset_wal(part, &env.core.database.wal().stats());
+        }
+    };
     match what {
         "reset" => stats.reset_database(env.core.state.oid),
         "reset_single_table_counters" => {
@@ -85,8 +93,8 @@ fn reset(
             stats.reset_relation(env.core.state.oid, oid);
         }
         "reset_shared" => match target {
-            None => PARTS.iter().for_each(|p| stats.reset_part(p)),
-            Some(part) if PARTS.contains(&part) => stats.reset_part(part),
+            None => PARTS.iter().for_each(|p| reset_part(p)),
+            Some(part) if PARTS.contains(&part) => reset_part(part),
             Some(other) => {
                 let e = err!(INVALID_PARAMETER_VALUE, "unrecognized reset target: \"{other}\"");
                 return Some(Err(e.hint(
@@ -274,7 +282,8 @@ pub fn rows(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<R
         "pg_stat_get_progress_info" => return Some(progress(env, args)),
         "pg_get_wait_events" => wait_events(),
         "pg_get_backend_memory_contexts" => vec![memory(env)],
-        "pg_get_aios" | "pg_get_shmem_allocations_numa" | "pg_stat_get_backend_io" => Vec::new(),
+        "pg_get_aios" | "pg_get_shmem_allocations_numa" => Vec::new(),
+        "pg_stat_get_backend_io" => return Some(Err(base::Error::unsupported(name))),
         _ => return None,
     }))
 }
@@ -301,9 +310,8 @@ fn reset_time(env: &StatementEnv<'_>, part: &str) -> Datum {
 }
 
 fn wal(env: &StatementEnv<'_>) -> Vec<Datum> {
-    let s = env.core.database.wal().stats();
-    let bytes = numeric(s.bytes);
-    vec![count(s.records), count(s.images), bytes, count(s.buffers_full), reset_time(env, "wal")]
+    let all = env.core.database.stats.wal(&env.core.database.wal().stats());
+    vec![count(all[0]), count(all[1]), numeric(all[2]), count(all[3]), reset_time(env, "wal")]
 }
 
 /// Values of a function's OUT columns as a row.
@@ -330,6 +338,14 @@ fn subtransactions(env: &StatementEnv<'_>, args: &[Datum]) -> Vec<Datum> {
     }
 }
 
+/// Recovery reads pages as it needs them.
+fn prefetched(env: &StatementEnv<'_>) -> Vec<Datum> {
+    let mut row = vec![reset_time(env, "recovery_prefetch")];
+    row.extend(vec![Datum::I64(0); 6]);
+    row.extend(vec![Datum::I32(0); 3]);
+    row
+}
+
 fn archiver(env: &StatementEnv<'_>) -> Vec<Datum> {
     let all = env.core.database.stats.archiver();
     let side = |(n, name, at): &(u64, String, i64)| {
@@ -342,18 +358,24 @@ fn archiver(env: &StatementEnv<'_>) -> Vec<Datum> {
     row
 }
 
+/// The number of a kind of thread, as page cache and log have it.
+fn backend_of(name: &str) -> Option<usize> {
+    Some(match name {
+        "client backend" => Backend::Client as usize,
+        "autovacuum launcher" => Backend::AutovacuumLauncher as usize,
+        "autovacuum worker" => Backend::AutovacuumWorker as usize,
+        "background worker" => Backend::BackgroundWorker as usize,
+        "background writer" => Backend::BackgroundWriter as usize,
+        "checkpointer" => Backend::Checkpointer as usize,
+        "startup" => Backend::Startup as usize,
+        "walwriter" => usize::from(wal::WRITER),
+        _ => return None,
+    })
+}
+
 /// What a line of `pg_stat_io` counts, of what the page cache counts.
 fn io_cells(all: &[u64], backend: &str, object: &str, context: &str) -> [u64; OPS] {
-    let backend = match backend {
-        "client backend" => Backend::Client,
-        "autovacuum launcher" => Backend::AutovacuumLauncher,
-        "autovacuum worker" => Backend::AutovacuumWorker,
-        "background worker" => Backend::BackgroundWorker,
-        "background writer" => Backend::BackgroundWriter,
-        "checkpointer" => Backend::Checkpointer,
-        "startup" => Backend::Startup,
-        _ => return [0; OPS],
-    };
+    let Some(backend) = backend_of(backend).filter(|b| *b < BACKENDS) else { return [0; OPS] };
     let context = match (object, context) {
         ("temp relation", _) => Context::Temp,
         ("relation", "normal") => Context::Normal,
@@ -362,7 +384,7 @@ fn io_cells(all: &[u64], backend: &str, object: &str, context: &str) -> [u64; OP
         ("relation", "vacuum") => Context::Vacuum,
         _ => return [0; OPS],
     };
-    let at = (backend as usize * CONTEXTS + context as usize) * OPS;
+    let at = (backend * CONTEXTS + context as usize) * OPS;
     let found = all.get(at..at + OPS).and_then(|cells| cells.try_into().ok());
     found.unwrap_or([0; OPS])
 }
@@ -370,21 +392,21 @@ fn io_cells(all: &[u64], backend: &str, object: &str, context: &str) -> [u64; OP
 /// `pg_stat_io`: who can do what is known; what was done is counted by the page cache.
 fn io(env: &StatementEnv<'_>) -> Rows {
     let all = env.core.database.stats.operations();
-    let wal = env.core.database.wal().stats();
+    let log = env.core.database.stats.wal(&env.core.database.wal().stats());
     let reset = reset_time(env, "io");
     let line = |line: &str| {
         let f: Vec<&str> = line.split('\t').collect();
         let can = |c: char| f[3].contains(c);
         let mut cells = io_cells(&all, f[0], f[1], f[2]);
-        // But for the log's own writer, who flushes is not told apart: it is the sessions.
-        let logged = match (f[0], f[1], f[2]) {
-            ("client backend", "wal", "normal") => Some(wal.by_others),
-            ("walwriter", "wal", "normal") => Some(wal.by_writer),
+        let logged = match (f[1], f[2], backend_of(f[0])) {
+            ("wal", "normal", Some(user)) => Some(Stats::wal_by(&log, user)),
             _ => None,
         };
-        if let Some(logged) = logged {
-            cells[Op::Write as usize] = logged.writes;
-            cells[Op::Sync as usize] = logged.syncs;
+        if let Some([writes, _, syncs, write_nanos, sync_nanos]) = logged {
+            cells[Op::Write as usize] = writes;
+            cells[Op::WriteNanos as usize] = write_nanos;
+            cells[Op::Sync as usize] = syncs;
+            cells[Op::SyncNanos as usize] = sync_nanos;
         }
         let group = |c: char, op: Op, nanos: Option<Op>, bytes: bool| {
             let mut out = vec![Datum::Null; 2 + usize::from(bytes)];
@@ -393,7 +415,7 @@ fn io(env: &StatementEnv<'_>) -> Rows {
                 out[0] = count(n);
                 if bytes {
                     let pages = n * base::PAGE_SIZE as u64;
-                    let written = logged.filter(|_| op == Op::Write).map(|l| l.bytes);
+                    let written = logged.filter(|_| op == Op::Write).map(|l| l[1]);
                     out[1] = numeric(written.unwrap_or(pages));
                 }
                 let took = nanos.map_or(0, |op| cells[op as usize]);

@@ -85,7 +85,23 @@ struct All {
     /// The same for [`buffer::counts::operations`].
     #[serde(default)]
     io: Vec<u64>,
+    /// The same for the log's counters, as [`wal_figures`] has them.
+    #[serde(default)]
+    wal: Vec<u64>,
 }
+
+/// The log's counters in one row: first what `pg_stat_wal` shows, then for each kind of thread
+/// what it wrote.
+fn wal_figures(s: &wal::WalStats) -> Vec<u64> {
+    let mut all = vec![s.records, s.images, s.bytes, s.buffers_full];
+    for w in &s.by {
+        all.extend([w.writes, w.bytes, w.syncs, w.write_nanos, w.sync_nanos]);
+    }
+    all
+}
+
+/// How many of them are `pg_stat_wal`'s.
+const OF_WAL: usize = 4;
 
 /// Sums of hits and reads; what was reset may make the first less than nothing.
 fn plus(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
@@ -185,6 +201,32 @@ impl Stats {
         let before = self.all.lock().io.clone();
         let before = before.into_iter().chain(std::iter::repeat(0));
         buffer::counts::operations().iter().zip(before).map(|(n, b)| n.wrapping_add(b)).collect()
+    }
+
+    /// The log's counters.
+    pub fn wal(&self, now: &wal::WalStats) -> Vec<u64> {
+        let before = self.all.lock().wal.clone();
+        let before = before.into_iter().chain(std::iter::repeat(0));
+        wal_figures(now).iter().zip(before).map(|(n, b)| n.wrapping_add(b)).collect()
+    }
+
+    /// What a kind of thread wrote of the log: writes, bytes, syncs, nanoseconds of both.
+    pub fn wal_by(figures: &[u64], user: usize) -> [u64; 5] {
+        let at = OF_WAL + user * 5;
+        let found = figures.get(at..at + 5).and_then(|f| f.try_into().ok());
+        found.unwrap_or_default()
+    }
+
+    /// Forgets the log's counters: `pg_stat_wal`'s, or those of who wrote.
+    pub fn reset_wal(&self, part: &str, now: &wal::WalStats) {
+        let figures = wal_figures(now);
+        let mut all = self.all.lock();
+        all.wal.resize(figures.len(), 0);
+        for (i, (before, n)) in all.wal.iter_mut().zip(figures).enumerate() {
+            if (i < OF_WAL) == (part == "wal") {
+                *before = n.wrapping_neg();
+            }
+        }
     }
 
     /// Forgets the pages used of a relation, whose file this is.
@@ -324,11 +366,13 @@ impl Stats {
     }
 
     /// Writes the counters down.
-    pub fn write(&self, disk: &Disk, dir: &Path) -> Result<()> {
+    pub fn write(&self, disk: &Disk, dir: &Path, log: &wal::WalStats) -> Result<()> {
         self.fold();
+        let log = self.wal(log);
         let mut all = self.all.lock().clone();
         all.checkpointer = self.checkpointer.get();
         all.io = self.operations();
+        all.wal = log;
         for ((database, file), counted) in buffer::counts::relations() {
             let add = |sum: &mut (u64, u64)| *sum = plus(*sum, counted);
             let key = u64::from(database) << 32 | u64::from(file);
@@ -358,7 +402,7 @@ mod tests {
         assert_eq!(stats.relation(db, table).dead, 0);
         let dir = std::env::temp_dir().join(format!("olifant-stats-{}", os::process::id()));
         let disk = Disk::real();
-        stats.write(&disk, &dir).unwrap();
+        stats.write(&disk, &dir, &wal::WalStats::default()).unwrap();
         let again = Stats::default();
         again.read(&disk, &dir, true).unwrap();
         assert_eq!(again.relation(db, table), stats.relation(db, table));

@@ -10,7 +10,8 @@ pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
     session(s, name, args)
         .or_else(|| transaction(s, name, args))
         .or_else(|| server(s, name, args))
-        .or_else(|| statistics(s, name))
+        .or_else(|| of_session(s, name, args))
+        .or_else(|| statistics(name))
 }
 
 fn int4_array(values: &[i32]) -> Datum {
@@ -135,11 +136,36 @@ pub(crate) fn encoding_number(name: &str) -> i32 {
     Encoding::from_name(name).map_or(-1, Encoding::number)
 }
 
+/// What `pg_stat_activity` has of one session.
+fn of_session(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> {
+    let column = match name.strip_prefix("pg_stat_get_backend_")? {
+        "activity" => "query",
+        "activity_start" => "query_start",
+        "client_addr" => "client_addr",
+        "client_port" => "client_port",
+        "dbid" => "datid",
+        "pid" => "pid",
+        "start" => "backend_start",
+        "userid" => "usesysid",
+        "wait_event" => "wait_event",
+        "wait_event_type" => "wait_event_type",
+        "xact_start" => "xact_start",
+        _ => return None,
+    };
+    Some(args.int(0).map(|id| {
+        let found = s.sessions().into_iter().find(|i| i64::from(i.pid) == id);
+        match (found, column) {
+            (Some(info), _) => super::table_rows::activity_value(&info, column),
+            (None, "query") => Datum::text("<backend information not available>"),
+            (None, _) => Datum::Null,
+        }
+    }))
+}
+
 /// Counters that nothing counts yet are zero; times are not known.
-fn statistics(s: &dyn SysSession, name: &str) -> Option<Result<Datum>> {
+fn statistics(name: &str) -> Option<Result<Datum>> {
     let rest = name.strip_prefix("pg_stat_get_")?;
     let row = functions::builtin::procs().iter().find(|p| p.proname == name && !p.proretset)?;
-    let _ = s;
     if rest.starts_with("backend_") {
         return None;
     }

@@ -237,7 +237,7 @@ fn part_value(
     }
 }
 
-fn activity_value(i: &SessionInfo, column: &str) -> Datum {
+pub(super) fn activity_value(i: &SessionInfo, column: &str) -> Datum {
     let time = |t: i64| if t == 0 { Datum::Null } else { Datum::I64(since_2000(t)) };
     match column {
         "datid" => Datum::U32(i.database.0),

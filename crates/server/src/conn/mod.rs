@@ -63,6 +63,8 @@ pub struct Conn {
     rule: Option<Rule>,
     /// How the client proved who it is, and as whom: `method:name`.
     system_user: Option<String>,
+    /// The client has proved who it is.
+    proved: bool,
     /// TLS began without a request.
     direct: bool,
     /// The client has asked for encryption: by TLS, by GSSAPI.
@@ -113,6 +115,7 @@ impl Conn {
             end_point: Vec::new(),
             rule: None,
             system_user: None,
+            proved: false,
             direct: false,
             asked_encryption: (false, false),
             asked_at: 0,
@@ -127,7 +130,8 @@ impl Conn {
         let logged = self.session.as_ref().is_some_and(|s| s.log_error(error, statement));
         if !logged {
             // Which line was followed is nothing that a client should know.
-            let rule = self.rule.as_ref().filter(|_| !matches!(self.phase, Phase::Serving));
+            let proving = matches!(self.phase, Phase::Startup | Phase::Authenticating(_));
+            let rule = self.rule.as_ref().filter(|_| proving && !self.proved);
             match rule {
                 Some(rule) if error.fields().detail.is_none() => {
                     let told = error.clone().detail(rule.written.as_str());
@@ -209,6 +213,13 @@ impl Conn {
                     }
                 }
                 Ok(_) => return,
+                // Whom this is told to how depends on what came.
+                Err(e) if matches!(self.phase, Phase::Startup) => {
+                    let e = self.startup_packet().err().unwrap_or(e);
+                    if !matches!(self.phase, Phase::Closing) {
+                        self.fail(e);
+                    }
+                }
                 Err(e) => self.fail(e),
             }
         }
@@ -236,9 +247,20 @@ impl Conn {
     /// The client has gone.
     fn hung_up(&mut self) -> Next {
         let mid_transaction = self.session.as_ref().is_some_and(|s| s.transaction_status() != b'I');
-        if mid_transaction {
-            let what = "unexpected EOF on client connection with an open transaction";
-            self.shared.log.line(&self.who, Severity::Log, what);
+        let what = match (&self.phase, self.wire.pending().len()) {
+            (Phase::Startup, 1..) => Some("incomplete startup packet"),
+            (Phase::Serving, 1..5) => Some("unexpected EOF within message length word"),
+            (Phase::Serving, 5..) if self.left.is_none() => Some("incomplete message from client"),
+            _ if mid_transaction => {
+                Some("unexpected EOF on client connection with an open transaction")
+            }
+            _ => None,
+        };
+        if let Some(what) = what {
+            let e = engine::log::message(what);
+            if self.session.as_ref().is_none_or(|s| !s.log_error(&e, None)) {
+                self.shared.log.error(Some(&self.who), &e);
+            }
         }
         if let Some(session) = self.session.as_mut() {
             session.set_end(SessionEnd::Abandoned);

@@ -151,6 +151,7 @@ impl Conn {
         if let Some("true" | "on" | "yes" | "1" | "database") = parameters.get("replication") {
             return Err(base::Error::unsupported("replication"));
         }
+        self.shared.backend.check_full()?;
         let hba = self.shared.hba();
         let roles = |role: &str| self.shared.backend.is_member(&self.user, role);
         let who = Who {
@@ -196,6 +197,7 @@ impl Conn {
     /// The client has proved who it is: begins the session proper.
     pub(super) fn authenticated(&mut self, parameters: Parameters) -> Result<()> {
         self.log_authentication();
+        self.proved = true;
         backend::authentication(&mut self.wire.out, Authentication::Ok);
         let mut settings = Vec::new();
         for (name, value) in &parameters.list {

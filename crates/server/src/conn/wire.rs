@@ -377,12 +377,11 @@ impl Wire {
             match self.fill(len) {
                 Got::Bytes(_) => return Ok(()),
                 Got::End => {
-                    self.broken = true;
+                    (self.broken, self.out_of_step) = (true, true);
                     return Err(err!(
                         CONNECTION_FAILURE,
                         "unexpected EOF on client connection with an open transaction"
-                    )
-                    .severity(Severity::Fatal));
+                    ));
                 }
                 Got::Nothing => self.wait_for_client(WaitEvent::ClientRead, Interest::READ)?,
             }

@@ -1,6 +1,7 @@
 //! Heavyweight locks: on relations, rows in dispute, transactions, objects, and what users
 //! make of advisory locks. README.md, "Locks", has the protocol.
 
+pub mod about;
 mod deadlock;
 mod fast;
 mod list;
@@ -13,7 +14,7 @@ pub use list::LockInfo;
 pub(crate) use local::{LocalLocks, Owner};
 pub(crate) use park::Parked;
 pub(crate) use table::WaitInfo;
-pub use table::{LockManager, LongWait, WaitWatcher};
+pub use table::{LockManager, LongWait, WaitStage, WaitWatcher};
 
 use base::wait::WaitEvent;
 use base::{BlockNo, Oid, Tid, Xid};

@@ -147,6 +147,17 @@ pub struct LockManager {
 /// Told of waits that are longer than `deadlock_timeout`.
 pub type WaitWatcher = Arc<dyn Fn(&LongWait) + Send + Sync>;
 
+/// How a long wait goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WaitStage {
+    /// It has lasted for `deadlock_timeout`.
+    Waiting,
+    /// It was for nothing.
+    Deadlock,
+    /// The lock is there.
+    Acquired,
+}
+
 /// A session waits for a lock, or has waited.
 pub struct LongWait {
     /// The session's number.
@@ -157,8 +168,10 @@ pub struct LongWait {
     pub mode: LockMode,
     /// How long so far, in microseconds.
     pub micros: u64,
-    /// It has got it.
-    pub acquired: bool,
+    /// How it goes.
+    pub stage: WaitStage,
+    /// What the session does: `while updating tuple (0,1) in relation "t"`.
+    pub context: Option<String>,
     /// Who holds it.
     pub holders: Vec<i32>,
     /// Who waits for it, in order.
@@ -186,7 +199,7 @@ impl LockManager {
     }
 
     #[cold]
-    fn tell_wait(&self, me: &Backend, start: u64, acquired: bool) {
+    fn tell_wait(&self, me: &Backend, start: u64, stage: WaitStage) {
         let Some(watcher) = self.watcher.read().clone() else { return };
         let Some(info) = *me.slot().waiting.lock() else { return };
         let pid = |id: ProcId| me.mgr().slots.get(id).pid.load(Ordering::Relaxed);
@@ -194,6 +207,11 @@ impl LockManager {
         if let Some(lock) = self.partition(&info.tag).lock().get(&info.tag) {
             holders.extend(lock.holders.iter().map(|h| pid(h.0)));
             queue.extend(lock.queue.iter().map(|w| pid(w.proc)));
+        }
+        if let LockTag::Transaction(xid) = info.tag
+            && let Ok(Some(owner)) = me.mgr().owner(xid)
+        {
+            holders = vec![pid(owner)];
         }
         if holders.is_empty() {
             holders = self.blocking_pids(me.mgr(), me.pid());
@@ -203,7 +221,8 @@ impl LockManager {
             tag: info.tag,
             mode: info.mode,
             micros: (monotonic_nanos() - start) / 1000,
-            acquired,
+            stage,
+            context: super::about::text(),
             holders,
             queue,
         });
@@ -378,7 +397,7 @@ impl LockManager {
             let seen = interrupts.word.load(Ordering::SeqCst);
             if seen & STATE == GRANTED {
                 if told {
-                    self.tell_wait(me, start, true);
+                    self.tell_wait(me, start, WaitStage::Acquired);
                 }
                 return Ok(());
             }
@@ -389,10 +408,14 @@ impl LockManager {
             }
             if check_at.is_some_and(|at| now >= at) {
                 check_at = None;
-                self.check_deadlock(me)?;
+                let checked = self.check_deadlock(me);
+                if checked.is_err() {
+                    self.tell_wait(me, start, WaitStage::Deadlock);
+                }
+                checked?;
                 if interrupts.word.load(Ordering::SeqCst) & STATE != GRANTED {
                     told = true;
-                    self.tell_wait(me, start, false);
+                    self.tell_wait(me, start, WaitStage::Waiting);
                 }
                 continue;
             }

@@ -1,0 +1,68 @@
+//! What a session does that has to wait, for what is said about the wait: in the log while it
+//! lasts, and in the error if it ends with one.
+
+use base::{Error, Result, Tid};
+use std::cell::Cell;
+
+/// Bytes that names have at most.
+const NAME: usize = 63;
+
+#[derive(Clone, Copy)]
+struct About {
+    verb: &'static str,
+    tid: Tid,
+    /// The relation's name; a copy, so that waiting takes no count on what others use.
+    name: [u8; NAME],
+    len: u8,
+}
+
+thread_local! {
+    static ABOUT: Cell<Option<About>> = const { Cell::new(None) };
+}
+
+/// `while updating tuple (0,1) in relation "t"`, if that is known.
+pub fn text() -> Option<String> {
+    let about = ABOUT.get()?;
+    let name = String::from_utf8_lossy(&about.name[..about.len as usize]);
+    let (block, offset) = (about.tid.block.0, about.tid.offset);
+    Some(format!("while {} tuple ({block},{offset}) in relation \"{name}\"", about.verb))
+}
+
+/// Runs what may wait for a row.
+pub fn waiting<R>(
+    verb: &'static str,
+    tid: Tid,
+    name: &str,
+    wait: impl FnOnce() -> Result<R>,
+) -> Result<R> {
+    let mut about = About { verb, tid, name: [0; NAME], len: name.len().min(NAME) as u8 };
+    let len = about.len as usize;
+    about.name[..len].copy_from_slice(&name.as_bytes()[..len]);
+    ABOUT.set(Some(about));
+    let result = wait();
+    let told = |e: Error| match text() {
+        Some(text) if !e.is_parked() => e.context(text),
+        _ => e,
+    };
+    let result = result.map_err(told);
+    ABOUT.set(None);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_tell_what_waited() {
+        let tid = Tid { block: base::BlockNo(3), offset: 7 };
+        let failed: Result<()> = waiting("updating", tid, "t", || {
+            assert_eq!(text().as_deref(), Some("while updating tuple (3,7) in relation \"t\""));
+            Err(base::err!(T_R_DEADLOCK_DETECTED, "deadlock detected"))
+        });
+        let e = failed.unwrap_err();
+        let context = e.fields().context.as_deref();
+        assert_eq!(context, Some("while updating tuple (3,7) in relation \"t\""));
+        assert_eq!(text(), None);
+    }
+}
