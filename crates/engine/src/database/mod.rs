@@ -93,6 +93,8 @@ fn pool_config(dir: &Path, defaults: &Defaults) -> PoolConfig {
             .min(number("io_max_combine_limit"))
             .clamp(1, 128) as usize,
         io_concurrency: number("effective_io_concurrency").max(1) as usize,
+        io_method: os::IoMethod::parse(&defaults.show("io_method"))
+            .unwrap_or_else(os::IoMethod::detect),
         ..PoolConfig::default()
     }
 }
@@ -196,7 +198,7 @@ impl Database {
         database.empty_temp_folder()?;
         database.watch_locks();
         database.set_predicate_limits(&database.defaults());
-        database.configure_log(&database.defaults());
+        database.configure_files(&database.defaults());
         database.stats.read(&database.disk, dir, clean)?;
         database.start_background()?;
         Ok(database)
@@ -330,7 +332,7 @@ impl Database {
     pub fn set_defaults(&self, mut defaults: Defaults) -> Vec<String> {
         let told = defaults.continue_from(&self.defaults());
         self.set_predicate_limits(&defaults);
-        self.configure_log(&defaults);
+        self.configure_files(&defaults);
         *self.defaults.write() = Arc::new(defaults);
         self.configuration.fetch_add(1, Ordering::Relaxed);
         told
@@ -348,10 +350,11 @@ impl Database {
         self.storage.txn.ssi().set_limits(page.max(0) as u32, relation.max(0) as u32);
     }
 
-    /// Takes over the settings about the log's files.
-    fn configure_log(&self, defaults: &Defaults) {
+    /// Takes over the settings about files: how many threads read ahead, and how the log is kept.
+    fn configure_files(&self, defaults: &Defaults) {
         let on = |name: &str| defaults.get(name).is_some_and(|v| v.as_bool());
         let number = |name: &str| defaults.get(name).map_or(0, |v| v.as_i64()).max(0) as u64;
+        os::io::set_workers(number("io_workers") as usize);
         let wal = &self.storage.wal;
         wal.set_files(wal::FileOptions {
             zero: on("wal_init_zero"),

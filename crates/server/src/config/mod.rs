@@ -157,6 +157,7 @@ pub fn load_all(
         defaults.set(name, value, Source::CommandLine)?;
     }
     set_buffers(&mut defaults)?;
+    set_io_method(&mut defaults)?;
     set_dependent(&mut defaults)?;
     Ok((defaults, errors))
 }
@@ -192,6 +193,24 @@ fn set_buffers(defaults: &mut Defaults) -> Result<()> {
     let quarter = os::memory::total_bytes() / 4;
     let megabytes = (quarter >> 20).clamp(128, 64 << 10);
     defaults.set("shared_buffers", &format!("{megabytes}MB"), Source::Default)
+}
+
+/// Unless it is said how pages are read ahead, the quickest way is taken that works here.
+fn set_io_method(defaults: &mut Defaults) -> Result<()> {
+    let def = base::settings::require("io_method")?;
+    let best = os::IoMethod::detect();
+    if defaults.source(def.index) == Source::Default {
+        return defaults.set("io_method", best.as_str(), Source::Default);
+    }
+    let wanted = os::IoMethod::parse(&defaults.show("io_method"));
+    if wanted == Some(os::IoMethod::IoUring) && best != os::IoMethod::IoUring {
+        return Err(err!(
+            FEATURE_NOT_SUPPORTED,
+            "could not setup io_uring queue: the system does not let this program use io_uring"
+        )
+        .hint("Use \"io_method\" = \"worker\" or \"sync\"."));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
