@@ -195,8 +195,13 @@ impl AggCall {
         agg.states.update(&mut self.cx(run), groups, &args, Rows { len: batch.len, sel })
     }
 
+    /// Whether it has arguments that are computed once for a group.
+    pub fn has_direct(&self) -> bool {
+        !self.direct.is_empty()
+    }
+
     /// Keeps the direct arguments of groups that are new.
-    fn note_direct(
+    pub fn note_direct(
         &self,
         run: &mut Run,
         agg: &mut AggRun,

@@ -28,6 +28,8 @@ struct SortNode {
     child: Box<dyn Node>,
     sorted: Option<Sorted>,
     bound: Option<u64>,
+    /// Rows were sorted and are no longer kept: the child has to give them again.
+    dropped: bool,
 }
 
 struct IncrementalNode {
@@ -67,7 +69,7 @@ impl NodeSpec for SortSpec {
                 eof: false,
             }));
         }
-        Ok(Box::new(SortNode { spec: self, child, sorted: None, bound: None }))
+        Ok(Box::new(SortNode { spec: self, child, sorted: None, bound: None, dropped: false }))
     }
 }
 
@@ -90,6 +92,9 @@ impl Node for SortNode {
     fn next(&mut self, run: &mut Run, demand: usize) -> Result<Option<Batch>> {
         let spec = &self.spec;
         if self.sorted.is_none() {
+            if std::mem::take(&mut self.dropped) {
+                self.child.rescan(run, &[])?;
+            }
             let mut sorter = Sorter::new(run, &spec.child.phys, self.bound);
             drain(&mut *self.child, run, |run, batch| sorter.push(run, &spec.keys, &batch))?;
             let sorted = sorter.finish(run, &spec.keys)?;
@@ -105,6 +110,7 @@ impl Node for SortNode {
     fn rescan(&mut self, run: &mut Run, changed: &[u32]) -> Result<()> {
         if self.spec.child.depends_on(changed) {
             self.sorted = None;
+            self.dropped = false;
             return self.child.rescan(run, changed);
         }
         match &mut self.sorted {
@@ -117,7 +123,7 @@ impl Node for SortNode {
         if self.bound != Some(bound) {
             // What was kept under another bound is of no use.
             if self.bound.is_some_and(|b| b < bound) {
-                self.sorted = None;
+                self.dropped |= self.sorted.take().is_some();
             }
             self.bound = Some(bound);
         }

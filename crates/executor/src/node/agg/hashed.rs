@@ -20,6 +20,9 @@ use types::{BATCH_ROWS, Batch, Column, ColumnData};
 /// Partitions that rows without a group are spread over.
 const PARTITIONS: usize = 16;
 
+/// Rows without a group, by parts of their hash.
+type Parts = Vec<Option<SpillFile>>;
+
 /// One table: the groups of one grouping set.
 struct Table {
     set: Option<usize>,
@@ -37,6 +40,8 @@ struct Table {
 struct Partition {
     file: SpillFile,
     level: u32,
+    /// Of which grouping set, if there are any.
+    set: Option<usize>,
 }
 
 pub(crate) struct HashedAgg {
@@ -109,6 +114,11 @@ impl Table {
         }
         for (call, agg) in spec.calls.iter().zip(&mut self.aggs) {
             agg.states.resize(self.grouper.len());
+            if self.set.is_some() && call.has_direct() {
+                // What the set does not group by is NULL in direct arguments, unlike in others.
+                let rows = nulled(spec, &self.keys, rows);
+                call.note_direct(run, agg, Some(&groups), &rows, rows.sel.as_deref())?;
+            }
             call.update(run, agg, Some(&groups), rows)?;
         }
         Ok(unknown)
@@ -154,6 +164,18 @@ impl Table {
     }
 }
 
+/// The rows with NULL in the columns that are grouped by, but not in the set of these keys.
+fn nulled(spec: &AggSpec, keys: &[usize], rows: &Batch) -> Batch {
+    let mut out = rows.clone();
+    for (k, (column, _)) in spec.keys.iter().enumerate() {
+        if !keys.contains(&k) {
+            let phys = spec.child.phys[*column];
+            out.columns[*column] = Arc::new(Column::repeat(&types::Datum::Null, phys, rows.len));
+        }
+    }
+    out
+}
+
 impl HashedAgg {
     pub fn new(spec: Arc<AggSpec>, child: Box<dyn Node>) -> HashedAgg {
         HashedAgg {
@@ -170,62 +192,67 @@ impl HashedAgg {
         }
     }
 
-    fn reset_tables(&mut self) -> Result<()> {
+    fn reset_tables(&mut self, only: Option<usize>) -> Result<()> {
         let sets = self.spec.sets.len();
         self.at = 0;
-        self.tables = match sets {
-            0 => vec![Table::new(&self.spec, None)?],
+        self.tables = match (sets, only) {
+            (0, _) => vec![Table::new(&self.spec, None)?],
+            (_, Some(set)) => vec![Table::new(&self.spec, Some(set))?],
             _ => (0..sets).map(|s| Table::new(&self.spec, Some(s))).collect::<Result<_>>()?,
         };
         Ok(())
     }
 
-    /// Takes in all rows of `source`; what does not fit goes to partitions of the next level.
+    /// Takes in all rows of `source`, for one grouping set or all; what does not fit goes to
+    /// partitions of the next level.
     fn fill(
         &mut self,
         run: &mut Run,
-        level: u32,
+        (level, only): (u32, Option<usize>),
         mut source: impl FnMut(&mut Self, &mut Run) -> Result<Option<Batch>>,
     ) -> Result<()> {
         let spec = Arc::clone(&self.spec);
-        self.reset_tables()?;
+        self.reset_tables(only)?;
         self.batches += 1;
-        let can_spill = spec.sets.is_empty() && run.cx.settings.temp.is_some();
+        let can_spill = run.cx.settings.temp.is_some();
         let limit = run.cx.settings.hash_mem();
-        let mut parts: Vec<Option<SpillFile>> = Vec::new();
+        let mut tables = std::mem::take(&mut self.tables);
+        let mut parts: Vec<Parts> = tables.iter().map(|_| Parts::new()).collect();
         let mut full = false;
         while let Some(batch) = source(self, run)? {
             run.check_interrupts()?;
-            let mut unknown = Vec::new();
-            for table in &mut self.tables {
-                unknown = table.take(run, &spec, &batch, full)?;
+            for (table, parts) in tables.iter_mut().zip(&mut parts) {
+                let unknown = table.take(run, &spec, &batch, full)?;
+                if !unknown.is_empty() {
+                    let rows = Batch { sel: Some(unknown), ..batch.clone() };
+                    self.spill(run, parts, rows, (level, &table.keys))?;
+                }
             }
-            if !unknown.is_empty() {
-                let rows = Batch { sel: Some(unknown), ..batch };
-                self.spill(run, &mut parts, rows, level)?;
-            }
-            let used = self.tables.iter().map(Table::memory).sum();
+            let used = tables.iter().map(Table::memory).sum();
             let memory = self.memory.get_or_insert_with(|| Reservation::new(run.cx.memory));
             memory.resize(used)?;
             full = full || (can_spill && used > limit);
         }
-        for file in parts.into_iter().flatten() {
-            self.disk_kb += file.bytes().div_ceil(1024);
-            self.waiting.push(Partition { file, level: level + 1 });
+        for (table, parts) in tables.iter().zip(parts) {
+            for file in parts.into_iter().flatten() {
+                self.disk_kb += file.bytes().div_ceil(1024);
+                self.waiting.push(Partition { file, level: level + 1, set: table.set });
+            }
         }
+        self.tables = tables;
         Ok(())
     }
 
     fn spill(
         &mut self,
         run: &mut Run,
-        parts: &mut Vec<Option<SpillFile>>,
+        parts: &mut Parts,
         rows: Batch,
-        level: u32,
+        (level, keys): (u32, &[usize]),
     ) -> Result<()> {
         parts.resize_with(PARTITIONS, || None);
         let mut hashes = vec![0; rows.len];
-        for (column, eq) in &self.spec.keys {
+        for (column, eq) in keys.iter().map(|k| &self.spec.keys[*k]) {
             let sel = rows.sel.as_deref();
             eq.hash_left.hash_column(run, &rows.columns[*column], sel, &mut hashes)?;
         }
@@ -263,7 +290,7 @@ impl HashedAgg {
 
     fn more(&mut self, run: &mut Run, demand: usize) -> Result<Option<Batch>> {
         if !self.filled {
-            self.fill(run, 0, |me, run| me.child.next(run, BATCH_ROWS))?;
+            self.fill(run, (0, None), |me, run| me.child.next(run, BATCH_ROWS))?;
             self.filled = true;
             self.report(run);
         }
@@ -277,7 +304,7 @@ impl HashedAgg {
             }
             let Some(part) = self.waiting.pop() else { return Ok(None) };
             let mut next = 0;
-            self.fill(run, part.level, |_, _| {
+            self.fill(run, (part.level, part.set), |_, _| {
                 next += 1;
                 (next <= part.file.len()).then(|| part.file.read(next - 1)).transpose()
             })?;
