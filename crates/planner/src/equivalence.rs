@@ -9,10 +9,21 @@ use base::{Oid, Result};
 use ir::{Expr, OpExpr, OpKind};
 use std::rc::Rc;
 
+/// Members of a class, by their places.
+type Places = smallvec::SmallVec<[usize; 4]>;
+
 impl EquivalenceClass {
     /// The members and their forms over members of inheritance trees.
     pub fn all_members(&self) -> impl Iterator<Item = &EcMember> {
         self.members.iter().chain(&self.of_children)
+    }
+
+    /// One of those, by its place among them.
+    fn any_member(&self, place: usize) -> &EcMember {
+        match place.checked_sub(self.members.len()) {
+            Some(child) => &self.of_children[child],
+            None => &self.members[place],
+        }
     }
 }
 
@@ -65,6 +76,7 @@ impl Root<'_> {
         self.ecs.iter().position(|ec| {
             ec.merged.is_none()
                 && !ec.has_volatile
+                && !ec.above_sets
                 && ec.collation == collation
                 && ec.families == families
                 && ec.members.iter().any(|m| m.ty == ty && m.expr == *expr)
@@ -107,6 +119,7 @@ impl Root<'_> {
             let found = self.ecs.iter().position(|ec| {
                 ec.merged.is_none()
                     && !ec.has_volatile
+                    && ec.above_sets == self.above_sets
                     && ec.collation == collation
                     && ec.families == families
                     && ec.all_members().any(|m| m.ty == ty && m.expr == *expr)
@@ -129,11 +142,12 @@ impl Root<'_> {
             collation,
             has_volatile: volatile,
             sort_ref,
+            above_sets: self.above_sets,
             ..EquivalenceClass::default()
         });
         let ec = self.ecs.len() - 1;
         self.add_member(ec, expr.clone(), ty);
-        // An aggregate, window function or set has no tables of its own, but is no constant.
+        // An aggregate, a window function or a set has no tables of its own, but is no constant.
         let varies = |e: &Expr| {
             matches!(e, Expr::Agg(_) | Expr::Window(_)) || crate::prep::volatility::returns_set(e)
         };
@@ -151,33 +165,44 @@ impl Root<'_> {
         left: &EcMember,
         right: &EcMember,
     ) -> Result<Option<Expr>> {
+        let Some(op) = self.equality_operator(ec, left, right)? else { return Ok(None) };
+        let desc = self.env.catalog.operator(op)?;
+        Ok(Some(Expr::Op(OpExpr {
+            kind: OpKind::Plain,
+            op,
+            func: desc.function,
+            ret_type: Oid(16),
+            ret_set: false,
+            collation: Oid::INVALID,
+            input_collation: ec.collation,
+            args: vec![left.expr.clone(), right.expr.clone()],
+            location: None,
+        })))
+    }
+
+    fn equality_operator(
+        &self,
+        ec: &EquivalenceClass,
+        left: &EcMember,
+        right: &EcMember,
+    ) -> Result<Option<Oid>> {
         for family in &ec.families {
-            let Some(op) = self.env.catalog.amop(*family, left.ty, right.ty, 3)? else { continue };
-            let desc = self.env.catalog.operator(op)?;
-            return Ok(Some(Expr::Op(OpExpr {
-                kind: OpKind::Plain,
-                op,
-                func: desc.function,
-                ret_type: Oid(16),
-                ret_set: false,
-                collation: Oid::INVALID,
-                input_collation: ec.collation,
-                args: vec![left.expr.clone(), right.expr.clone()],
-                location: None,
-            })));
+            if let Some(op) = self.env.catalog.amop(*family, left.ty, right.ty, 3)? {
+                return Ok(Some(op));
+            }
         }
         Ok(None)
     }
 
-    /// A restriction `left = right` of a class; one that was written or made already is reused.
+    /// A restriction `left = right` of two members of a class, by their places; one that was written or made already is reused.
     fn class_restriction(
         &mut self,
         index: usize,
-        left: &EcMember,
-        right: &EcMember,
-        base: bool,
+        left: usize,
+        right: usize,
     ) -> Result<Option<Rc<Restriction>>> {
         let ec = &self.ecs[index];
+        let (left, right) = (ec.any_member(left), ec.any_member(right));
         let same = |r: &Rc<Restriction>| {
             operands(r).is_some_and(|(a, b)| {
                 *a == left.expr && *b == right.expr || *b == left.expr && *a == right.expr
@@ -191,7 +216,6 @@ impl Root<'_> {
         let r = self.restriction(clause, place)?;
         r.left_ec.set(Some(index));
         r.right_ec.set(Some(index));
-        let _ = base;
         self.ecs[index].derived.push(r.clone());
         Ok(Some(r))
     }
@@ -203,32 +227,30 @@ impl Root<'_> {
             if ec.merged.is_some() || ec.members.len() < 2 {
                 continue;
             }
-            let members = ec.members.clone();
+            let members = ec.members.len();
             let mut made = Vec::new();
             if ec.has_const {
                 // `a = 1 AND 1 = b`: as written where it is, else each member = the constant.
-                let pick = members.iter().position(|m| m.is_const).unwrap_or(0);
-                for (i, m) in members.iter().enumerate() {
-                    if i == pick {
-                        continue;
-                    }
-                    match self.class_restriction(index, m, &members[pick], true)? {
-                        Some(r) if m.is_const => made.extend(self.between_constants(index, r)?),
+                let pick = ec.members.iter().position(|m| m.is_const).unwrap_or(0);
+                for m in (0..members).filter(|m| *m != pick) {
+                    match self.class_restriction(index, m, pick)? {
+                        Some(r) if self.ecs[index].members[m].is_const => {
+                            made.extend(self.between_constants(index, r)?)
+                        }
                         Some(r) => made.push(r),
                         None => self.ecs[index].broken = true,
                     }
                 }
             } else {
-                let mut last: Vec<(u32, EcMember)> = Vec::new();
-                for m in &members {
-                    let Some(rel) = m.relids.singleton() else { continue };
+                let mut last: Vec<(u32, usize)> = Vec::new();
+                for m in 0..members {
+                    let relids = &self.ecs[index].members[m].relids;
+                    let Some(rel) = relids.singleton() else { continue };
                     match last.iter_mut().find(|(r, _)| *r == rel) {
-                        None => last.push((rel, m.clone())),
+                        None => last.push((rel, m)),
                         Some((_, prev)) => {
-                            let prev_member = std::mem::replace(prev, m.clone());
-                            if let Some(r) = self.class_restriction(index, &prev_member, m, true)? {
-                                made.push(r);
-                            }
+                            let previous = std::mem::replace(prev, m);
+                            made.extend(self.class_restriction(index, previous, m)?);
                         }
                     }
                 }
@@ -284,26 +306,24 @@ impl Root<'_> {
             {
                 continue;
             }
-            let members = ec.members.clone();
-            let usable = |m: &&EcMember| m.relids.is_subset(&both) && !m.is_const;
-            let outer_members: Vec<&EcMember> =
-                members.iter().filter(usable).filter(|m| m.relids.is_subset(outer)).collect();
-            let inner_members: Vec<&EcMember> =
-                members.iter().filter(usable).filter(|m| m.relids.is_subset(inner)).collect();
-            let new_members: Vec<&EcMember> = members
-                .iter()
-                .filter(usable)
-                .filter(|m| !m.relids.is_subset(outer) && !m.relids.is_subset(inner))
-                .collect();
+            // Members as places in the class, which grows no members here.
+            let usable =
+                |m: &usize| ec.members[*m].relids.is_subset(&both) && !ec.members[*m].is_const;
+            let all = 0..ec.members.len();
+            let of = |side: &Relids, m: usize| ec.members[m].relids.is_subset(side);
+            let on = |side| all.clone().filter(usable).filter(move |m| of(side, *m));
+            let (outer_members, inner_members): (Places, Places) =
+                (on(outer).collect(), on(inner).collect());
+            let new_members: Places =
+                all.clone().filter(usable).filter(|m| !of(outer, *m) && !of(inner, *m)).collect();
             if let Some(r) = self.best_join_clause(index, &outer_members, &inner_members)? {
                 out.push(r);
             }
             // Members that need both sides are tied to one that needs one side only.
-            let mut previous: Option<&EcMember> =
-                outer_members.first().or(inner_members.first()).copied();
+            let mut previous = outer_members.first().or(inner_members.first()).copied();
             for m in new_members {
                 if let Some(p) = previous
-                    && let Some(r) = self.class_restriction(index, p, m, false)?
+                    && let Some(r) = self.class_restriction(index, p, m)?
                 {
                     out.push(r);
                 }
@@ -317,25 +337,25 @@ impl Root<'_> {
     fn best_join_clause(
         &mut self,
         index: usize,
-        outer: &[&EcMember],
-        inner: &[&EcMember],
+        outer: &[usize],
+        inner: &[usize],
     ) -> Result<Option<Rc<Restriction>>> {
-        let mut best: Option<(u32, EcMember, EcMember)> = None;
-        for o in outer {
-            for i in inner {
-                if self.equality(&self.ecs[index], o, i)?.is_none() {
-                    continue;
-                }
-                let score = u32::from(matches!(o.expr, Expr::Var(_)))
-                    + u32::from(matches!(i.expr, Expr::Var(_)));
-                if best.as_ref().is_none_or(|b| score > b.0) {
-                    best = Some((score, (*o).clone(), (*i).clone()));
-                }
+        let mut best: Option<(u32, usize, usize)> = None;
+        let ec = &self.ecs[index];
+        for (o, i) in outer.iter().flat_map(|o| inner.iter().map(|i| (*o, *i))) {
+            let (left, right) = (&ec.members[o], &ec.members[i]);
+            if self.equality_operator(ec, left, right)?.is_none() {
+                continue;
+            }
+            let score = u32::from(matches!(left.expr, Expr::Var(_)))
+                + u32::from(matches!(right.expr, Expr::Var(_)));
+            if best.as_ref().is_none_or(|b| score > b.0) {
+                best = Some((score, o, i));
             }
         }
         match best {
             None => Ok(None),
-            Some((_, o, i)) => self.class_restriction(index, &o, &i, false),
+            Some((_, o, i)) => self.class_restriction(index, o, i),
         }
     }
 
@@ -358,16 +378,17 @@ impl Root<'_> {
             {
                 continue;
             }
-            let found = ec.all_members().find(|m| m.relids == *rel && matches(ec, m));
-            let Some(column) = found.cloned() else { continue };
-            let others: Vec<EcMember> = ec
-                .members
-                .iter()
-                .filter(|m| !m.relids.overlaps(&top) && !m.relids.is_empty())
-                .cloned()
-                .collect();
+            let Some(column) = ec.all_members().position(|m| m.relids == *rel && matches(ec, m))
+            else {
+                continue;
+            };
+            let is_other = |m: &usize| {
+                let relids = &ec.members[*m].relids;
+                !relids.overlaps(&top) && !relids.is_empty()
+            };
+            let others: Places = (0..ec.members.len()).filter(is_other).collect();
             for other in others {
-                if let Some(r) = self.class_restriction(index, &column, &other, false)? {
+                if let Some(r) = self.class_restriction(index, column, other)? {
                     out.push(r);
                 }
             }

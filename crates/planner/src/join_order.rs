@@ -2,6 +2,7 @@
 //! level; a greedy search where there are too many.
 
 use crate::init::JoinItem;
+use crate::path::Conditions;
 use crate::rel::{BaseKind, Restriction, SpecialJoin, Target};
 use crate::relids::Relids;
 use crate::root::Root;
@@ -296,14 +297,14 @@ impl Root<'_> {
             Some((s, false, u)) => (a, b, Some((s, u))),
             None => (a, b, None),
         };
+        let restrictions: Conditions = self.join_restrictions(a, b)?.into();
         let join = match self.join_map.get(&relids) {
             Some(&j) => j,
-            None => self.new_join(a, b, relids, special.as_ref().map(|s| &s.0))?,
+            None => self.new_join(a, b, relids, special.as_ref().map(|s| &s.0), &restrictions)?,
         };
         if !made.contains(&join) {
             made.push(join);
         }
-        let restrictions = self.join_restrictions(a, b)?;
         self.add_join_paths(join, a, b, special.clone(), &restrictions)?;
         self.partitionwise_join(join, a, b, &special, &restrictions)
     }
@@ -314,21 +315,21 @@ impl Root<'_> {
         b: usize,
         relids: Relids,
         special: Option<&SpecialJoin>,
+        restrictions: &[Rc<Restriction>],
     ) -> Result<usize> {
         let join = self.add_rel(BaseKind::Join, relids.clone(), 0);
         self.join_map.insert(relids.clone(), join);
         let mut target = Target::default();
         for side in [a, b] {
-            let exprs = self.rels[side].target.exprs.clone();
-            for e in exprs {
-                let keep = match &e {
+            for e in &self.rels[side].target.exprs {
+                let keep = match e {
                     Expr::Var(v) => self.base_rel(v.varno).is_none_or(|r| {
                         r.needed.get(&v.attno).is_some_and(|by| !by.is_subset(&relids))
                     }),
                     _ => true,
                 };
                 if keep {
-                    target.exprs.push(e);
+                    target.exprs.push(e.clone());
                     target.refs.push(0);
                 }
             }
@@ -336,8 +337,7 @@ impl Root<'_> {
         self.finish_target(&mut target);
         let mut lateral = self.rels[a].lateral.union(&self.rels[b].lateral);
         lateral = lateral.minus(&relids);
-        let restrictions = self.join_restrictions(a, b)?;
-        let rows = self.join_rows(a, b, special, &restrictions)?;
+        let rows = self.join_rows(a, b, special, restrictions)?;
         let parallel = self.rels[a].parallel
             && self.rels[b].parallel
             && self.all_parallel_safe(restrictions.iter().map(|r| &r.clause))?
@@ -348,7 +348,7 @@ impl Root<'_> {
         r.lateral = lateral;
         r.rows = rows;
         let kind = special.map_or(JoinKind::Inner, |s| s.kind);
-        self.note_join_partitions(join, (a, b), kind, &restrictions)?;
+        self.note_join_partitions(join, (a, b), kind, restrictions)?;
         Ok(join)
     }
 
@@ -386,14 +386,16 @@ impl Root<'_> {
         let plain = crate::cost::join::inner_special_of(self, a, b);
         let special = special.unwrap_or(&plain);
         let join = Some(JoinFor { kind, special });
-        let (own, above): (Vec<_>, Vec<_>) =
-            if matches!(kind, JoinKind::Left | JoinKind::Full | JoinKind::Anti) {
-                list.iter().cloned().partition(|r| !r.pushed_down)
-            } else {
-                (list.to_vec(), Vec::new())
-            };
-        let s = self.list_selectivity(&own, 0, join)?;
-        let p = if above.is_empty() { 1.0 } else { self.list_selectivity(&above, 0, join)? };
+        let (s, p) = if matches!(kind, JoinKind::Left | JoinKind::Full | JoinKind::Anti) {
+            let (own, above): (Vec<_>, Vec<_>) = list.iter().cloned().partition(|r| !r.pushed_down);
+            let own = self.list_selectivity(&own, 0, join)?;
+            match above.is_empty() {
+                true => (own, 1.0),
+                false => (own, self.list_selectivity(&above, 0, join)?),
+            }
+        } else {
+            (self.list_selectivity(list, 0, join)?, 1.0)
+        };
         let rows = match kind {
             JoinKind::Inner => outer * inner * s,
             JoinKind::Left => (outer * inner * s).max(outer) * p,

@@ -328,6 +328,7 @@ impl Root<'_> {
                 || !self.query.grouping_sets.is_empty()
                 || volatility::has_volatile(&h, self.env)?
                 || subplan
+                || self.tells_equals_apart(&h)?
             {
                 kept.push(h);
                 continue;
@@ -343,6 +344,27 @@ impl Root<'_> {
         }
         self.having = kept;
         Ok(())
+    }
+
+    /// Whether a condition names something grouped by of which unlike values may be equal: it may
+    /// hold for some rows of a group and not for others.
+    fn tells_equals_apart(&self, h: &Expr) -> Result<bool> {
+        for c in &self.query.group_clause {
+            let entry = self.query.target_list.iter().find(|t| t.sort_group_ref == c.target_ref);
+            let Some(e) = entry.map(|t| &t.expr) else { continue };
+            let of_row = e.ty() == Oid(2249) || self.env.catalog.type_(e.ty())?.kind == b'c';
+            let loose = match e.collation() {
+                collation if collation.is_valid() => {
+                    let found = self.env.catalog.find_collation(collation)?;
+                    found.is_some_and(|c| !c.is_deterministic)
+                }
+                _ => false,
+            };
+            if (of_row || loose) && walk::any(h, &mut |x| x == e) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Plans the subqueries, CTE references and work tables among the base relations.

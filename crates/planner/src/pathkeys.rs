@@ -119,6 +119,9 @@ impl Root<'_> {
 
     /// The part of an order that something above could use.
     pub fn useful_pathkeys(&self, rel: &Relids, keys: &[PathKey]) -> usize {
+        if keys.is_empty() {
+            return 0;
+        }
         let mut useful = 0;
         let rel = &self.top_relids(rel);
         for (i, k) in keys.iter().enumerate() {
@@ -142,7 +145,7 @@ impl Root<'_> {
 
     fn merge_clause_uses(&self, rel: &Relids, key: &PathKey) -> bool {
         let ec = self.canonical_ec(key.ec);
-        self.rels.iter().filter(|r| r.rtindex != 0 && rel.contains(r.rtindex)).any(|r| {
+        rel.iter().filter_map(|i| self.base_rel(i)).any(|r| {
             r.join_info.iter().any(|c| {
                 [c.left_ec.get(), c.right_ec.get()]
                     .into_iter()

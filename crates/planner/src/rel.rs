@@ -104,6 +104,9 @@ pub struct EquivalenceClass {
     /// It was merged into this one.
     pub merged: Option<usize>,
     pub sort_ref: u32,
+    /// It is of values that grouping sets have made NULLs of, unlike the columns that they are
+    /// written as.
+    pub above_sets: bool,
 }
 
 /// One sort column of a path.

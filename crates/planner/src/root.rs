@@ -4,6 +4,7 @@ use crate::rel::{
     BaseKind, CteInfo, EquivalenceClass, NestVar, OuterRef, PathKey, Rel, SpecialJoin, Target,
 };
 use crate::relids::Relids;
+use crate::selectivity::{ColumnPair, Common};
 use crate::settings::PlannerSettings;
 use base::{Oid, Result};
 use catalog::{CatalogView, RelationDesc, StatisticDesc};
@@ -77,6 +78,10 @@ impl Global {
     }
 }
 
+/// Shares of the outer side before which nothing and after which nothing more is read, and of the
+/// inner side.
+pub type MergeEnds = (f64, f64, f64, f64);
+
 /// One query level while it is planned.
 pub struct Root<'e> {
     pub env: &'e Env<'e>,
@@ -88,6 +93,15 @@ pub struct Root<'e> {
     pub join_map: HashMap<Relids, usize>,
     /// Statistics that were looked up, by relation, column and whether children are in them.
     statistics: RefCell<HashMap<(Oid, i16, bool), Option<Arc<StatisticDesc>>>>,
+    /// Which of the commonest values of two columns are equal.
+    pub common_values: RefCell<Vec<(ColumnPair, Common)>>,
+    /// Which parts of its sides a merge by a condition reads, by the condition's serial and
+    /// whether its left operand is the outer one.
+    pub merge_ends: RefCell<Vec<((u32, bool), MergeEnds)>>,
+    /// Orders are being noted of rows that grouping sets have made.
+    pub above_sets: bool,
+    /// Some base relation is a member of an inheritance tree.
+    pub has_members: bool,
     pub ecs: Vec<EquivalenceClass>,
     pub special: Vec<SpecialJoin>,
     pub all_base: Relids,
@@ -150,6 +164,10 @@ impl<'e> Root<'e> {
             base: Vec::new(),
             join_map: HashMap::default(),
             statistics: RefCell::default(),
+            common_values: RefCell::default(),
+            merge_ends: RefCell::default(),
+            above_sets: false,
+            has_members: false,
             ecs: Vec::new(),
             special: Vec::new(),
             all_base: Relids::empty(),

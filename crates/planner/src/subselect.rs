@@ -27,8 +27,10 @@ pub fn replace_outer_refs(query: &mut Query, global: &RefCell<Global>) -> Vec<Ou
             _ => return None,
         };
         walk::shift_levels(&mut expr, -(level as i32 + 1), level + 1);
-        if let Expr::Agg(a) = &mut expr {
-            a.levels_up = 0;
+        match &mut expr {
+            Expr::Agg(a) => a.levels_up = 0,
+            Expr::Grouping(g) => g.levels_up = 0,
+            _ => {}
         }
         let (ty, typmod, collation) = (expr.ty(), expr.typmod(), expr.collation());
         let param = match refs.iter().find(|r| r.expr == expr) {

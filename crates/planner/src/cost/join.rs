@@ -5,7 +5,7 @@ use super::{EvalCost, bytes_of, clamp_rows, pages_of};
 use crate::path::{Path, PathKind};
 use crate::rel::{Restriction, SpecialJoin};
 use crate::restriction::operands;
-use crate::root::Root;
+use crate::root::{MergeEnds, Root};
 use crate::selectivity::JoinFor;
 use base::Result;
 use ir::{Expr, JoinKind};
@@ -33,22 +33,18 @@ impl Root<'_> {
         clauses: &[Rc<Restriction>],
         inner_rows: f64,
     ) -> Result<SemiFactors> {
-        let joins: Vec<Rc<Restriction>> = if matches!(kind, JoinKind::Inner | JoinKind::Semi) {
-            clauses.to_vec()
-        } else {
-            clauses.iter().filter(|c| !c.pushed_down).cloned().collect()
-        };
+        let all = matches!(kind, JoinKind::Inner | JoinKind::Semi);
+        let joins: Vec<&Expr> =
+            clauses.iter().filter(|c| all || !c.pushed_down).map(|c| &c.clause).collect();
         let as_kind = if kind == JoinKind::Anti { JoinKind::Anti } else { JoinKind::Semi };
-        let semi = self.uncached_selectivity(&joins, JoinFor { kind: as_kind, special })?;
-        let inner =
-            self.uncached_selectivity(&joins, JoinFor { kind: JoinKind::Inner, special })?;
+        // The remembered selectivities are of other kinds of joins.
+        let share = |kind| {
+            self.exprs_selectivity(joins.iter().copied(), 0, Some(JoinFor { kind, special }))
+        };
+        let semi = share(as_kind)?;
+        let inner = share(JoinKind::Inner)?;
         let match_count = if semi > 0.0 { (inner * inner_rows / semi).max(1.0) } else { 1.0 };
         Ok(SemiFactors { outer_match: semi, match_count })
-    }
-
-    fn uncached_selectivity(&self, list: &[Rc<Restriction>], join: JoinFor) -> Result<f64> {
-        let exprs: Vec<Expr> = list.iter().map(|r| r.clause.clone()).collect();
-        self.exprs_selectivity(&exprs, 0, Some(join))
     }
 
     /// Cost of running a path again: startup and total.
@@ -104,7 +100,7 @@ impl Root<'_> {
         total
     }
 
-    /// A nested loop.
+    /// A nested loop; what running the inner side again costs is known.
     #[allow(clippy::too_many_arguments)]
     pub fn cost_nest_loop(
         &self,
@@ -112,6 +108,7 @@ impl Root<'_> {
         inner_unique: bool,
         outer: &Path,
         inner: &Path,
+        (re_startup, re_total): (f64, f64),
         quals: EvalCost,
         semi: SemiFactors,
         target_cost: (f64, f64),
@@ -120,7 +117,6 @@ impl Root<'_> {
         let s = self.env.settings;
         let outer_rows = clamp_rows(outer.rows);
         let inner_rows = clamp_rows(inner.rows);
-        let (re_startup, re_total) = self.rescan_cost(inner);
         let mut startup = outer.startup + inner.startup;
         let mut run = outer.total - outer.startup;
         if outer_rows > 1.0 {
@@ -194,7 +190,7 @@ impl Root<'_> {
         (outer, inner, shared): (&Path, &Path, bool),
         hash_clauses: &[Rc<Restriction>],
         other_quals: EvalCost,
-        semi: SemiFactors,
+        (semi, special): (SemiFactors, &SpecialJoin),
         target_cost: (f64, f64),
         rows: f64,
     ) -> Result<Cost> {
@@ -248,11 +244,10 @@ impl Root<'_> {
             if kind == JoinKind::Anti { outer_rows - matched } else { matched }
         } else {
             run += hash_cost.per_row * outer_rows * clamp_rows(inner_rows * bucket) * 0.5;
-            let special = inner_special(self, outer, inner);
             let sel = self.list_selectivity(
                 hash_clauses,
                 0,
-                Some(JoinFor { kind: JoinKind::Inner, special: &special }),
+                Some(JoinFor { kind: JoinKind::Inner, special }),
             )?;
             clamp_rows(sel * outer_rows * inner_rows)
         };
@@ -371,13 +366,19 @@ impl Root<'_> {
     }
 
     /// Which parts of both sides a merge will read: outer start and end, inner start and end.
-    fn merge_ends(
-        &self,
-        r: &Rc<Restriction>,
-        outer: &crate::relids::Relids,
-    ) -> Result<(f64, f64, f64, f64)> {
+    fn merge_ends(&self, r: &Rc<Restriction>, outer: &crate::relids::Relids) -> Result<MergeEnds> {
+        let key = (r.serial, r.left_relids.is_subset(outer));
+        if let Some(known) = self.merge_ends.borrow().iter().find(|k| k.0 == key) {
+            return Ok(known.1);
+        }
+        let ends = self.find_merge_ends(r, key.1)?;
+        self.merge_ends.borrow_mut().push((key, ends));
+        Ok(ends)
+    }
+
+    fn find_merge_ends(&self, r: &Rc<Restriction>, left_is_outer: bool) -> Result<MergeEnds> {
         let Some((l, rr)) = operands(r) else { return Ok((0.0, 1.0, 0.0, 1.0)) };
-        let (o, i) = if r.left_relids.is_subset(outer) { (l, rr) } else { (rr, l) };
+        let (o, i) = if left_is_outer { (l, rr) } else { (rr, l) };
         let (vo, vi) = (self.variable(o, 0)?, self.variable(i, 0)?);
         let (Some(ro), Some(ri)) = (range_of(&vo), range_of(&vi)) else {
             return Ok((0.0, 1.0, 0.0, 1.0));
@@ -426,11 +427,6 @@ fn range_of(v: &crate::selectivity::Variable) -> Option<(f64, f64)> {
 }
 
 /// A stand-in that tells the selectivity code which side is which.
-pub fn inner_special(root: &Root, outer: &Path, inner: &Path) -> SpecialJoin {
-    inner_special_of(root, outer.rel, inner.rel)
-}
-
-/// The same for two relations.
 pub fn inner_special_of(root: &Root, outer: usize, inner: usize) -> SpecialJoin {
     let (left, right) = (root.rels[outer].relids.clone(), root.rels[inner].relids.clone());
     SpecialJoin {

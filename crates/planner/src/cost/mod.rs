@@ -61,7 +61,10 @@ impl Root<'_> {
     }
 
     /// Cost of testing all of these restrictions.
-    pub fn restriction_cost(&self, list: &[Rc<Restriction>]) -> EvalCost {
+    pub fn restriction_cost<'x>(
+        &self,
+        list: impl IntoIterator<Item = &'x Rc<Restriction>>,
+    ) -> EvalCost {
         let mut cost = EvalCost::default();
         for r in list {
             let one = r.cost.get().unwrap_or_else(|| self.eval_cost(&r.clause));

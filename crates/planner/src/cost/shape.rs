@@ -181,6 +181,9 @@ impl Root<'_> {
                 (startup, startup + s.cpu_tuple_cost)
             }
             AggStrategy::Sorted | AggStrategy::Mixed => {
+                if strategy == AggStrategy::Mixed {
+                    disabled += u32::from(!s.enable_hashagg);
+                }
                 let total = input.total
                     + costs.trans.0
                     + costs.trans.1 * tuples

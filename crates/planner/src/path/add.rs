@@ -106,12 +106,19 @@ fn judge(new: &Merits<'_>, old: &Merits<'_>) -> Verdict {
 impl Rel {
     /// Takes the path in unless another is as good in every respect; drops those it beats.
     pub fn add_path(&mut self, new: Path) {
+        if let Some(at) = self.make_room(&new.merits()) {
+            self.paths.insert(at, Rc::new(new));
+        }
+    }
+
+    /// Where a path of these merits belongs, once those that it beats are dropped. None if it need
+    /// not be made, as another is as good in every respect.
+    pub fn make_room(&mut self, new: &Merits<'_>) -> Option<usize> {
         let mut insert_at = 0;
         let mut i = 0;
-        while i < self.paths.len() {
-            let old = &self.paths[i];
-            match judge(&new.merits(), &old.merits()) {
-                Verdict::OnlyOld => return,
+        while let Some(old) = self.paths.get(i) {
+            match judge(new, &old.merits()) {
+                Verdict::OnlyOld => return None,
                 Verdict::OnlyNew => {
                     self.paths.remove(i);
                     continue;
@@ -123,20 +130,7 @@ impl Rel {
             }
             i += 1;
         }
-        self.paths.insert(insert_at.min(self.paths.len()), Rc::new(new));
-    }
-
-    /// True if a path of these merits need not be made: [`Rel::add_path`] would not take it, and
-    /// would drop none for it.
-    pub fn is_beaten(&self, new: &Merits<'_>) -> bool {
-        for old in &self.paths {
-            match judge(new, &old.merits()) {
-                Verdict::OnlyOld => return true,
-                Verdict::OnlyNew => return false,
-                Verdict::Both => {}
-            }
-        }
-        false
+        Some(insert_at)
     }
 
     /// Notes the cheapest paths.

@@ -136,6 +136,7 @@ impl Root<'_> {
         self.base.resize(index as usize + 1, None);
         self.base[index as usize] = Some(rel);
         self.rels[rel].parent = Some(parent);
+        self.has_members = true;
         let mut ancestors = self.rels[above].ancestors.clone();
         ancestors.push(self.rels[above].rtindex);
         self.rels[rel].ancestors = ancestors;

@@ -1,5 +1,6 @@
 //! Paths of which each worker computes a part, and the nodes that bring their rows together.
 
+use super::add::Merits;
 use super::{Path, PathKind};
 use crate::cost::clamp_rows;
 use crate::cost::scan::Cost;
@@ -56,6 +57,26 @@ impl Rel {
             i += 1;
         }
         self.partial.insert(insert_at.min(self.partial.len()), Rc::new(new));
+    }
+
+    /// True if a partial path of these merits need not be made: [`Rel::add_partial`] would not
+    /// take it, and would drop none for it.
+    pub fn is_partial_beaten(&self, new: &Merits<'_>) -> bool {
+        for old in &self.partial {
+            let old_covers = contained_in(new.pathkeys, &old.pathkeys);
+            let new_covers = contained_in(&old.pathkeys, new.pathkeys);
+            if new.disabled != old.disabled {
+                if new.disabled > old.disabled && old_covers {
+                    return true;
+                }
+            } else if new.total > old.total * FUZZ && old_covers {
+                return true;
+            }
+            if new_covers || old_covers && new.total <= old.total * FUZZ {
+                return false;
+            }
+        }
+        false
     }
 
     /// The cheapest path that workers may run as a whole, each for itself.

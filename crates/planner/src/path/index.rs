@@ -372,7 +372,7 @@ impl Root<'_> {
     }
 
     /// A join condition may be tested in the scan of `rel` unless an outer join forbids it.
-    fn may_move_down(&self, r: &Restriction, rel: usize) -> bool {
+    pub(super) fn may_move_down(&self, r: &Restriction, rel: usize) -> bool {
         let relids = &self.top_relids(&self.rels[rel].relids);
         if r.outer_relids.overlaps(relids) {
             return false;

@@ -1,11 +1,10 @@
 //! Ways to join two relations.
 
 use super::add::Merits;
-use super::{JoinPath, MergePath, Path, PathKind};
-use crate::cost::clamp_rows;
+use super::{Conditions, JoinPath, Path, PathKind};
 use crate::cost::join::SemiFactors;
 use crate::cost::scan::Cost;
-use crate::pathkeys::contained_in;
+use crate::cost::{EvalCost, clamp_rows};
 use crate::rel::{PathKey, Restriction, SpecialJoin};
 use crate::relids::Relids;
 use crate::restriction::operands;
@@ -15,16 +14,32 @@ use ir::{Expr, JoinKind};
 use std::rc::Rc;
 
 /// What the functions here share about one pair of relations.
-struct Pair<'a> {
-    join: usize,
-    outer: usize,
-    inner: usize,
-    kind: JoinKind,
-    restrictions: &'a [Rc<Restriction>],
+pub(super) struct Pair<'a> {
+    pub join: usize,
+    pub outer: usize,
+    pub inner: usize,
+    pub kind: JoinKind,
+    pub restrictions: &'a Conditions,
+    pub inner_unique: bool,
+    pub merge_clauses: Vec<Rc<Restriction>>,
+    /// The tables of the join, and of its two sides.
+    pub relids: Relids,
+    pub outer_ids: Relids,
+    /// The two sides as an inner join, for selectivities.
+    pub sides: SpecialJoin,
     semi: SemiFactors,
-    inner_unique: bool,
-    merge_clauses: Vec<Rc<Restriction>>,
-    hash_clauses: Vec<Rc<Restriction>>,
+    hash_clauses: Conditions,
+}
+
+/// An inner path of nested loops, with what is the same for every outer path.
+struct LoopInner {
+    path: Rc<Path>,
+    /// The conditions that it does not test itself.
+    left: Conditions,
+    quals: EvalCost,
+    rescan: (f64, f64),
+    /// It remembers results, which is of use from two outer rows on.
+    remembers: bool,
 }
 
 impl Root<'_> {
@@ -35,7 +50,7 @@ impl Root<'_> {
         a: usize,
         b: usize,
         special: Option<(SpecialJoin, bool)>,
-        restrictions: &[Rc<Restriction>],
+        restrictions: &Conditions,
     ) -> Result<()> {
         let kind = special.as_ref().map_or(JoinKind::Inner, |s| s.0.kind);
         if self.note_dummy(join, a, b, kind, restrictions) {
@@ -114,7 +129,7 @@ impl Root<'_> {
         a: usize,
         b: usize,
         special: &SpecialJoin,
-        list: &[Rc<Restriction>],
+        list: &Conditions,
     ) -> Result<()> {
         if !self.can_unique(special) || special.syn_right != self.rels[b].relids {
             return Ok(());
@@ -196,7 +211,7 @@ impl Root<'_> {
         inner: usize,
         kind: JoinKind,
         special: &SpecialJoin,
-        restrictions: &[Rc<Restriction>],
+        restrictions: &Conditions,
     ) -> Result<()> {
         if self.rels[outer].lateral.overlaps(&self.rels[inner].relids) {
             return Ok(());
@@ -208,8 +223,8 @@ impl Root<'_> {
         } else {
             SemiFactors::default()
         };
-        let (outer_ids, inner_ids) =
-            (self.rels[outer].relids.clone(), self.rels[inner].relids.clone());
+        let sides = crate::cost::join::inner_special_of(self, outer, inner);
+        let (outer_ids, inner_ids) = (&sides.min_left, &sides.min_right);
         let outer_join = matches!(
             kind,
             JoinKind::Left
@@ -218,11 +233,12 @@ impl Root<'_> {
                 | JoinKind::Anti
                 | JoinKind::RightAnti
         );
-        let sides = |r: &Restriction| {
-            r.left_relids.is_subset(&outer_ids) && r.right_relids.is_subset(&inner_ids)
-                || r.left_relids.is_subset(&inner_ids) && r.right_relids.is_subset(&outer_ids)
+        let across = |r: &Restriction| {
+            r.left_relids.is_subset(outer_ids) && r.right_relids.is_subset(inner_ids)
+                || r.left_relids.is_subset(inner_ids) && r.right_relids.is_subset(outer_ids)
         };
-        let usable = |r: &Rc<Restriction>| r.can_join && sides(r) && !(outer_join && r.pushed_down);
+        let usable =
+            |r: &Rc<Restriction>| r.can_join && across(r) && !(outer_join && r.pushed_down);
         let mut merge_clauses = Vec::new();
         for r in restrictions.iter().filter(|r| usable(r)) {
             if !r.merge_families.is_empty() {
@@ -238,9 +254,12 @@ impl Root<'_> {
             inner,
             kind,
             restrictions,
-            semi,
             inner_unique,
             merge_clauses,
+            relids: self.rels[join].relids.clone(),
+            outer_ids: outer_ids.clone(),
+            sides,
+            semi,
             hash_clauses,
         };
         self.nest_loops(&pair)?;
@@ -331,12 +350,12 @@ impl Root<'_> {
         Ok(self.env.catalog.find_collation(used)?.is_none_or(|c| c.is_deterministic))
     }
 
-    fn join_path(
+    pub(super) fn join_path(
         &self,
         p: &Pair,
         outer: &Rc<Path>,
         inner: &Rc<Path>,
-        restrictions: Vec<Rc<Restriction>>,
+        restrictions: Conditions,
     ) -> JoinPath {
         JoinPath {
             kind: p.kind,
@@ -348,7 +367,10 @@ impl Root<'_> {
     }
 
     /// What a join of these paths still needs from outside.
-    fn needs(&self, outer: &Path, inner: &Path, nested: bool) -> Option<Relids> {
+    pub(super) fn needs(&self, outer: &Path, inner: &Path, nested: bool) -> Option<Relids> {
+        if outer.param.is_empty() && inner.param.is_empty() {
+            return Some(Relids::empty());
+        }
         let outer_ids = &self.rels[outer.rel].relids;
         let inner_ids = &self.rels[inner.rel].relids;
         if outer.param.overlaps(inner_ids) {
@@ -362,13 +384,13 @@ impl Root<'_> {
     }
 
     /// Adds the path that `kind` makes, unless its merits show that it is not worth making.
-    fn finish_join(
+    pub(super) fn finish_join(
         &mut self,
         p: &Pair,
         (outer, inner): (&Rc<Path>, &Rc<Path>),
         (cost, rows): (Cost, f64),
         param: Relids,
-        keys: Vec<PathKey>,
+        keys: &[PathKey],
         kind: impl FnOnce(&Self) -> PathKind,
     ) {
         let join = &self.rels[p.join];
@@ -379,26 +401,28 @@ impl Root<'_> {
             disabled: cost.disabled,
             rows,
             param: &param,
-            pathkeys: &keys,
+            pathkeys: keys,
             parallel_safe,
         };
-        if outer.workers == 0 && join.is_beaten(&merits) {
-            return;
-        }
+        let place = match outer.workers {
+            0 => self.rels[p.join].make_room(&merits),
+            _ => (!join.is_partial_beaten(&merits)).then_some(0),
+        };
+        let Some(place) = place else { return };
         let mut path = self.plain_path(p.join, kind(self), cost);
         path.param = param;
-        path.pathkeys = keys;
+        path.pathkeys = keys.to_vec();
         path.rows = rows;
         path.parallel_safe = parallel_safe;
         path.workers = outer.workers;
         match path.workers {
-            0 => self.rels[p.join].add_path(path),
+            0 => self.rels[p.join].paths.insert(place, Rc::new(path)),
             _ => self.rels[p.join].add_partial(path),
         }
     }
 
     /// Whether workers may each join a part of the outer side.
-    fn may_share_outer(&self, p: &Pair) -> bool {
+    pub(super) fn may_share_outer(&self, p: &Pair) -> bool {
         let join = &self.rels[p.join];
         join.parallel
             && join.lateral.is_empty()
@@ -409,7 +433,7 @@ impl Root<'_> {
             )
     }
 
-    fn rows_for(&self, p: &Pair, outer: &Path, inner: &Path, param: &Relids) -> f64 {
+    pub(super) fn rows_for(&self, p: &Pair, outer: &Path, inner: &Path, param: &Relids) -> f64 {
         let all = self.rels[p.join].rows;
         if outer.workers > 0 {
             return clamp_rows(all / self.divisor(outer.workers));
@@ -438,12 +462,10 @@ impl Root<'_> {
         }
         let outers: Vec<Rc<Path>> = self.rels[p.outer].paths.clone();
         let mut inners: Vec<Rc<Path>> = Vec::new();
-        let outer_ids = self.rels[p.outer].relids.clone();
         for i in &self.rels[p.inner].cheapest_params {
             // What needs columns of a table at the top gets them from the member that is joined.
-            inners.extend(self.path_for_outer_members(i, &outer_ids)?.map(Rc::new));
+            inners.extend(self.path_for_outer_members(i, &p.outer_ids)?);
         }
-        let relids = self.rels[p.join].relids.clone();
         if let Some(c) = &self.rels[p.inner].cheapest_total
             && c.param.is_empty()
             && self.env.settings.enable_material
@@ -462,64 +484,73 @@ impl Root<'_> {
             m.pathkeys = c.pathkeys.clone();
             inners.push(Rc::new(m));
         }
-        self.loop_over(p, &outers, &inners, &relids)?;
-        if !self.may_share_outer(p) {
-            return Ok(());
+        let mut tried = self.loop_inners(p, inners)?;
+        self.loop_over(p, &outers, &tried);
+        if self.may_share_outer(p) {
+            tried.retain(|i| i.path.parallel_safe);
+            let partial = self.rels[p.outer].partial.clone();
+            self.loop_over(p, &partial, &tried);
         }
-        inners.retain(|i| i.parallel_safe);
-        let partial = self.rels[p.outer].partial.clone();
-        self.loop_over(p, &partial, &inners, &relids)
+        Ok(())
+    }
+
+    /// The inner paths, and those of them that may remember results in that form too.
+    fn loop_inners(&self, p: &Pair, inners: Vec<Rc<Path>>) -> Result<Vec<LoopInner>> {
+        let mut out = Vec::with_capacity(inners.len() * 2);
+        let entry = |path: Rc<Path>, remembers: bool| {
+            // Conditions that the inner scan tests already are not tested again.
+            let is_left =
+                |r: &&Rc<Restriction>| !path.param_clauses.iter().any(|x| same_condition(x, r));
+            let left = match path.param_clauses.is_empty() {
+                true => p.restrictions.clone(),
+                false => p.restrictions.iter().filter(is_left).cloned().collect(),
+            };
+            let quals = self.restriction_cost(&left[..]);
+            LoopInner { left, quals, rescan: self.rescan_cost(&path), path, remembers }
+        };
+        let several = |paths: &[Rc<Path>]| paths.iter().any(|o| o.rows >= 2.0);
+        let outer = &self.rels[p.outer];
+        let mut remembered = Vec::new();
+        if several(&outer.paths) || several(&outer.partial) {
+            for inner in &inners {
+                remembered.extend(self.memoized(p, inner)?);
+            }
+        }
+        out.extend(inners.into_iter().map(|i| entry(i, false)));
+        out.extend(remembered.into_iter().map(|m| entry(Rc::new(m), true)));
+        Ok(out)
     }
 
     /// Nested loops of each of the outer paths with each of the inner ones.
-    fn loop_over(
-        &mut self,
-        p: &Pair,
-        outers: &[Rc<Path>],
-        inners: &[Rc<Path>],
-        relids: &Relids,
-    ) -> Result<()> {
+    fn loop_over(&mut self, p: &Pair, outers: &[Rc<Path>], inners: &[LoopInner]) {
+        let target = self.rels[p.join].target.cost;
         for outer in outers {
-            let keys_len = self.useful_pathkeys(relids, &outer.pathkeys);
-            let keys = outer.pathkeys[..keys_len].to_vec();
-            let mut tried = inners.to_vec();
-            for inner in inners {
-                if let Some(m) = self.memoized(p, outer, inner)? {
-                    tried.push(Rc::new(m));
-                }
-            }
-            for inner in &tried {
+            let keys = &outer.pathkeys[..self.useful_pathkeys(&p.relids, &outer.pathkeys)];
+            for i in inners.iter().filter(|i| !i.remembers || outer.rows >= 2.0) {
+                let inner = &i.path;
                 let Some(param) = self.needs(outer, inner, true) else { continue };
-                if !param.is_empty() && (outer.workers > 0 || !self.wanted_param(&param, relids)) {
+                if !param.is_empty() && (outer.workers > 0 || !self.wanted_param(&param, &p.relids))
+                {
                     continue;
                 }
-                // Conditions that the inner scan tests already.
-                let left: Vec<Rc<Restriction>> = p
-                    .restrictions
-                    .iter()
-                    .filter(|r| !inner.param_clauses.iter().any(|x| same_condition(x, r)))
-                    .cloned()
-                    .collect();
-                let quals = self.restriction_cost(&left);
                 let rows = self.rows_for(p, outer, inner, &param);
-                let target = self.rels[p.join].target.cost;
                 let cost = self.cost_nest_loop(
                     p.kind,
                     p.inner_unique,
                     outer,
                     inner,
-                    quals,
+                    i.rescan,
+                    i.quals,
                     p.semi,
                     target,
                     rows,
                 );
                 let sides = (outer, inner);
-                self.finish_join(p, sides, (cost, rows), param, keys.clone(), |root| {
-                    PathKind::NestLoop(root.join_path(p, outer, inner, left))
+                self.finish_join(p, sides, (cost, rows), param, keys, |root| {
+                    PathKind::NestLoop(root.join_path(p, outer, inner, i.left.clone()))
                 });
             }
         }
-        Ok(())
     }
 
     /// A parameterised join path is only of use if what it needs can come from outside.
@@ -532,11 +563,10 @@ impl Root<'_> {
     }
 
     /// The inner path with its results remembered by the values of its params.
-    fn memoized(&self, p: &Pair, outer: &Rc<Path>, inner: &Rc<Path>) -> Result<Option<Path>> {
+    fn memoized(&self, p: &Pair, inner: &Rc<Path>) -> Result<Option<Path>> {
         let s = self.env.settings;
         if !s.enable_memoize
             || inner.param_clauses.is_empty()
-            || outer.rows < 2.0
             || !matches!(
                 inner.kind,
                 PathKind::Index(_)
@@ -653,13 +683,11 @@ impl Root<'_> {
             if outer.workers > 0 && !param.is_empty() {
                 return Ok(());
             }
-            let others: Vec<_> = p
+            let others = p
                 .restrictions
                 .iter()
-                .filter(|r| !p.hash_clauses.iter().any(|h| h.serial == r.serial))
-                .cloned()
-                .collect();
-            let quals = self.restriction_cost(&others);
+                .filter(|r| !p.hash_clauses.iter().any(|h| h.serial == r.serial));
+            let quals = self.restriction_cost(others);
             let rows = self.rows_for(p, outer, inner, &param);
             let target = self.rels[p.join].target.cost;
             let cost = self.cost_hash_join(
@@ -668,268 +696,17 @@ impl Root<'_> {
                 (outer, inner, shared),
                 &p.hash_clauses,
                 quals,
-                p.semi,
+                (p.semi, &p.sides),
                 target,
                 rows,
             )?;
             let sides = (outer, inner);
-            self.finish_join(p, sides, (cost, rows), param, Vec::new(), |root| PathKind::Hash {
-                join: root.join_path(p, outer, inner, p.restrictions.to_vec()),
+            self.finish_join(p, sides, (cost, rows), param, &[], |root| PathKind::Hash {
+                join: root.join_path(p, outer, inner, p.restrictions.clone()),
                 clauses: p.hash_clauses.clone(),
                 shared,
             });
         }
-        Ok(())
-    }
-
-    /// The order that a merge of these conditions wants of the outer side.
-    fn merge_keys(&mut self, clauses: &[Rc<Restriction>], outer: usize) -> Vec<PathKey> {
-        let outer_ids = self.rels[outer].relids.clone();
-        let mut keys: Vec<PathKey> = Vec::new();
-        for c in clauses {
-            let ec = if c.left_relids.is_subset(&outer_ids) {
-                c.left_ec.get()
-            } else {
-                c.right_ec.get()
-            };
-            let Some(ec) = ec else { continue };
-            let key = PathKey {
-                ec: self.canonical_ec(ec),
-                family: c.merge_families[0],
-                descending: false,
-                nulls_first: false,
-            };
-            if !keys.iter().any(|k| k.ec == key.ec) {
-                keys.push(key);
-            }
-        }
-        keys
-    }
-
-    fn merge_joins(&mut self, p: &Pair) -> Result<()> {
-        if p.kind == JoinKind::RightSemi || p.merge_clauses.is_empty() && p.kind != JoinKind::Full {
-            return Ok(());
-        }
-        if matches!(p.kind, JoinKind::Right | JoinKind::RightAnti | JoinKind::Full)
-            && p.restrictions
-                .iter()
-                .filter(|r| !matches!(r.clause, Expr::Const(_)))
-                .any(|r| !r.pushed_down && !p.merge_clauses.iter().any(|m| m.serial == r.serial))
-        {
-            return Ok(());
-        }
-        let base = self.merge_keys(&p.merge_clauses, p.outer);
-        let (Some(outer), Some(inner)) =
-            (self.rels[p.outer].cheapest_total.clone(), self.rels[p.inner].cheapest_total.clone())
-        else {
-            return Ok(());
-        };
-        if base.is_empty() {
-            // Without a column to merge by, every row is joined with every other.
-            return self.merge_with(p, &outer, &inner, &[]);
-        }
-        // Both sides sorted, each column first in turn.
-        for first in 0..base.len() {
-            let mut keys = base.clone();
-            let k = keys.remove(first);
-            keys.insert(0, k);
-            self.merge_with(p, &outer, &inner, &keys)?;
-        }
-        // Sides that come in a useful order already.
-        let outers = self.rels[p.outer].paths.clone();
-        for o in outers.iter().filter(|o| !o.pathkeys.is_empty()) {
-            let keys: Vec<PathKey> = o
-                .pathkeys
-                .iter()
-                .take_while(|k| base.iter().any(|b| b.ec == self.canonical_ec(k.ec)))
-                .copied()
-                .collect();
-            if keys.is_empty() {
-                continue;
-            }
-            self.merge_with(p, o, &inner, &keys)?;
-            let sorted: Vec<Rc<Path>> = self.rels[p.inner].paths.clone();
-            for i in sorted.iter().filter(|i| !i.pathkeys.is_empty()) {
-                let wanted = self.inner_keys(p, &keys);
-                let n = crate::pathkeys::common_prefix(&wanted, &i.pathkeys);
-                if n > 0 {
-                    self.merge_with(p, o, i, &keys[..n.min(keys.len())])?;
-                }
-            }
-        }
-        let sorted: Vec<Rc<Path>> = self.rels[p.inner].paths.clone();
-        for i in sorted.iter().filter(|i| !i.pathkeys.is_empty()) {
-            let wanted = self.inner_keys(p, &base);
-            let n = crate::pathkeys::common_prefix(&wanted, &i.pathkeys);
-            if n > 0 {
-                self.merge_with(p, &outer, i, &base[..n.min(base.len())])?;
-            }
-        }
-        self.partial_merge_joins(p, &base, &inner)
-    }
-
-    /// Merge joins of which workers each do a part of the outer side.
-    fn partial_merge_joins(&mut self, p: &Pair, base: &[PathKey], inner: &Rc<Path>) -> Result<()> {
-        if !self.may_share_outer(p) {
-            return Ok(());
-        }
-        let safe = match inner.parallel_safe {
-            true => Some(inner.clone()),
-            false => self.rels[p.inner].cheapest_safe(),
-        };
-        let Some(inner) = safe else { return Ok(()) };
-        let outers = self.rels[p.outer].partial.clone();
-        for first in 0..base.len() {
-            let mut keys = base.to_vec();
-            let k = keys.remove(first);
-            keys.insert(0, k);
-            self.merge_with(p, &outers[0], &inner, &keys)?;
-        }
-        let inners: Vec<Rc<Path>> =
-            self.rels[p.inner].paths.iter().filter(|i| i.parallel_safe).cloned().collect();
-        for o in outers.iter().filter(|o| !o.pathkeys.is_empty()) {
-            let in_base = |k: &&PathKey| base.iter().any(|b| b.ec == self.canonical_ec(k.ec));
-            let keys: Vec<PathKey> = o.pathkeys.iter().take_while(in_base).copied().collect();
-            if keys.is_empty() {
-                continue;
-            }
-            self.merge_with(p, o, &inner, &keys)?;
-            for i in inners.iter().filter(|i| !i.pathkeys.is_empty() && i.param.is_empty()) {
-                let wanted = self.inner_keys(p, &keys);
-                let n = crate::pathkeys::common_prefix(&wanted, &i.pathkeys);
-                if n > 0 {
-                    self.merge_with(p, o, i, &keys[..n.min(keys.len())])?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The same order for the inner side: classes of the other operands.
-    fn inner_keys(&self, p: &Pair, outer_keys: &[PathKey]) -> Vec<PathKey> {
-        let outer_ids = &self.rels[p.outer].relids;
-        let mut out: Vec<PathKey> = Vec::new();
-        for k in outer_keys {
-            for c in &p.merge_clauses {
-                let (o, i) = if c.left_relids.is_subset(outer_ids) {
-                    (c.left_ec.get(), c.right_ec.get())
-                } else {
-                    (c.right_ec.get(), c.left_ec.get())
-                };
-                let (Some(o), Some(i)) = (o, i) else { continue };
-                if self.canonical_ec(o) == self.canonical_ec(k.ec) {
-                    let key = PathKey { ec: self.canonical_ec(i), ..*k };
-                    // One outer column may have to equal several inner ones.
-                    if !out.iter().any(|x| x.ec == key.ec) {
-                        out.push(key);
-                    }
-                }
-            }
-        }
-        out
-    }
-
-    /// The conditions in the order of the keys, each with its key.
-    fn merge_clauses_for(
-        &self,
-        p: &Pair,
-        outer: &Relids,
-        keys: &[PathKey],
-    ) -> (Vec<Rc<Restriction>>, Vec<PathKey>) {
-        let (mut clauses, mut clause_keys) = (Vec::new(), Vec::new());
-        for k in keys {
-            for c in &p.merge_clauses {
-                let is_left = c.left_relids.is_subset(outer);
-                let ec = if is_left { c.left_ec.get() } else { c.right_ec.get() };
-                if ec.is_some_and(|e| self.canonical_ec(e) == self.canonical_ec(k.ec)) {
-                    clauses.push(c.clone());
-                    clause_keys.push(*k);
-                }
-            }
-        }
-        (clauses, clause_keys)
-    }
-
-    fn merge_with(
-        &mut self,
-        p: &Pair,
-        outer: &Rc<Path>,
-        inner: &Rc<Path>,
-        keys: &[PathKey],
-    ) -> Result<()> {
-        let Some(param) = self.needs(outer, inner, false) else { return Ok(()) };
-        if !param.is_empty()
-            && (outer.workers > 0
-                || matches!(p.kind, JoinKind::Full | JoinKind::Right | JoinKind::RightAnti))
-        {
-            return Ok(());
-        }
-        let outer_ids = self.rels[p.outer].relids.clone();
-        let (clauses, clause_keys) = self.merge_clauses_for(p, &outer_ids, keys);
-        let all_needed = matches!(p.kind, JoinKind::Right | JoinKind::RightAnti | JoinKind::Full);
-        let cross = p.kind == JoinKind::Full && p.merge_clauses.is_empty();
-        if clauses.is_empty() && !cross || all_needed && clauses.len() < p.merge_clauses.len() {
-            return Ok(());
-        }
-        let inner_keys = self.inner_keys(p, keys);
-        let outer_sort =
-            if contained_in(keys, &outer.pathkeys) { Vec::new() } else { keys.to_vec() };
-        let inner_sort =
-            if contained_in(&inner_keys, &inner.pathkeys) { Vec::new() } else { inner_keys };
-        let sorted = |root: &Self, path: &Path, sort: &[PathKey]| {
-            let c = root.path_cost(path);
-            if sort.is_empty() { c } else { root.cost_sort(c, path.rows, path.target.width, -1.0) }
-        };
-        let oc = sorted(self, outer, &outer_sort);
-        let ic = sorted(self, inner, &inner_sort);
-        let others: Vec<_> = p
-            .restrictions
-            .iter()
-            .filter(|r| !clauses.iter().any(|m| m.serial == r.serial))
-            .cloned()
-            .collect();
-        let special = crate::cost::join::inner_special(self, outer, inner);
-        let join_for = crate::selectivity::JoinFor { kind: JoinKind::Inner, special: &special };
-        let sel = self.list_selectivity(&clauses, 0, Some(join_for))?;
-        let tuples = clamp_rows(sel * clamp_rows(outer.rows) * clamp_rows(inner.rows));
-        let merge_quals = self.restriction_cost(&clauses);
-        let other_quals = self.restriction_cost(&others);
-        let rows = self.rows_for(p, outer, inner, &param);
-        let target = self.rels[p.join].target.cost;
-        let (cost, materialize, skip) = self.cost_merge_join(
-            p.kind,
-            (oc, outer.rows),
-            (ic, inner.rows, inner.target.width),
-            (inner, !inner_sort.is_empty()),
-            clauses.first(),
-            merge_quals,
-            other_quals,
-            tuples,
-            p.inner_unique,
-            target,
-            rows,
-            &outer_ids,
-        )?;
-        let relids = self.rels[p.join].relids.clone();
-        let path_keys = if matches!(p.kind, JoinKind::Full | JoinKind::Right | JoinKind::RightAnti)
-        {
-            Vec::new()
-        } else {
-            let all = if outer_sort.is_empty() { outer.pathkeys.clone() } else { keys.to_vec() };
-            let n = self.useful_pathkeys(&relids, &all);
-            all[..n].to_vec()
-        };
-        self.finish_join(p, (outer, inner), (cost, rows), param, path_keys, |root| {
-            PathKind::Merge(Box::new(MergePath {
-                join: root.join_path(p, outer, inner, p.restrictions.to_vec()),
-                clauses,
-                outer_sort,
-                inner_sort,
-                materialize_inner: materialize,
-                skip_mark_restore: skip,
-                keys: clause_keys,
-            }))
-        });
         Ok(())
     }
 }

@@ -23,6 +23,9 @@ pub fn table_of(kind: &BaseKind) -> Option<&Arc<RelationDesc>> {
 impl Root<'_> {
     /// The tables at the top of the trees that the relations are members of.
     pub fn top_relids(&self, relids: &Relids) -> Relids {
+        if !self.has_members {
+            return relids.clone();
+        }
         relids.iter().map(|i| self.base_rel(i).and_then(|r| r.parent).unwrap_or(i)).collect()
     }
 
@@ -172,9 +175,13 @@ impl Root<'_> {
 
     /// A path that needs columns of tables at the top, as one that needs those of their members:
     /// the inner side of a nested loop over a member. None for a kind of path that cannot be.
-    pub fn path_for_outer_members(&self, p: &Rc<Path>, members: &Relids) -> Result<Option<Path>> {
-        if self.relids_for_members(&p.param, members) == p.param {
-            return Ok(Some((**p).clone()));
+    pub fn path_for_outer_members(
+        &self,
+        p: &Rc<Path>,
+        members: &Relids,
+    ) -> Result<Option<Rc<Path>>> {
+        if !self.has_members || self.relids_for_members(&p.param, members) == p.param {
+            return Ok(Some(p.clone()));
         }
         let mut new = (**p).clone();
         new.param = self.relids_for_members(&p.param, members);
@@ -191,7 +198,7 @@ impl Root<'_> {
                 let mut new_parts = Vec::new();
                 for part in parts {
                     match self.path_for_outer_members(part, members)? {
-                        Some(part) => new_parts.push(Rc::new(part)),
+                        Some(part) => new_parts.push(part),
                         None => return Ok(None),
                     }
                 }
@@ -202,7 +209,7 @@ impl Root<'_> {
                     return Ok(None);
                 };
                 PathKind::Memoize {
-                    sub: Rc::new(sub),
+                    sub,
                     params: self.list_for_members(params, members)?,
                     ops: ops.clone(),
                     single_row: *single_row,
@@ -212,7 +219,7 @@ impl Root<'_> {
             }
             _ => return Ok(None),
         };
-        Ok(Some(new))
+        Ok(Some(Rc::new(new)))
     }
 
     fn index_for_outer_members(&self, p: &IndexPath, members: &Relids) -> Result<IndexPath> {

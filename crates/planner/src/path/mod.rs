@@ -8,6 +8,7 @@ pub mod index;
 mod index_match;
 pub mod join;
 mod member;
+mod merge_join;
 mod partitionwise;
 mod prune;
 pub mod scan;
@@ -20,6 +21,9 @@ use ir::{
     SortGroupClause, WindowClause,
 };
 use std::rc::Rc;
+
+/// Conditions that many paths share.
+pub type Conditions = Rc<[Rc<Restriction>]>;
 
 /// One way to compute rows.
 #[derive(Clone, Debug)]
@@ -81,7 +85,7 @@ pub struct JoinPath {
     pub inner_unique: bool,
     pub outer: Rc<Path>,
     pub inner: Rc<Path>,
-    pub restrictions: Vec<Rc<Restriction>>,
+    pub restrictions: Conditions,
 }
 
 #[derive(Clone, Debug)]
@@ -144,7 +148,7 @@ pub enum PathKind {
     Merge(Box<MergePath>),
     Hash {
         join: JoinPath,
-        clauses: Vec<Rc<Restriction>>,
+        clauses: Conditions,
         /// Workers build the hash table together.
         shared: bool,
     },

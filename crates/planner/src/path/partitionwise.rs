@@ -251,7 +251,7 @@ impl Root<'_> {
         list: &[Rc<Restriction>],
     ) -> Result<usize> {
         let members = self.rels[a].relids.union(&self.rels[b].relids);
-        let list = self.restrictions_for_members(list, &members)?;
+        let list: super::Conditions = self.restrictions_for_members(list, &members)?.into();
         let special = match special {
             None => None,
             Some((s, unique)) => Some((self.special_for_members(s, &members)?, *unique)),

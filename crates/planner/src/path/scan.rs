@@ -3,7 +3,7 @@
 use super::{Path, PathKind};
 use crate::cost::clamp_rows;
 use crate::cost::scan::Cost;
-use crate::rel::{BaseKind, IndexInfo, Target};
+use crate::rel::{BaseKind, EcMember, EquivalenceClass, IndexInfo, Restriction, Target};
 use crate::root::Root;
 use base::{Oid, Result};
 use catalog::RelationDesc;
@@ -460,29 +460,8 @@ impl Root<'_> {
         let list = self.rels[rel].restrictions.clone();
         let is_ctid = |e: &Expr| matches!(e, Expr::Var(v) if v.varno == varno && v.attno == -1);
         for r in &list {
-            let (quals, places, current) = match &r.clause {
-                Expr::CurrentOf { .. } => (r.clause.clone(), 1.0, true),
-                Expr::Op(o) if o.op == Oid(387) && o.kind == OpKind::Plain => {
-                    if is_ctid(&o.args[0]) && self.relids_of(&o.args[1]).is_empty() {
-                        (r.clause.clone(), 1.0, false)
-                    } else if is_ctid(&o.args[1]) && self.relids_of(&o.args[0]).is_empty() {
-                        let mut o = o.clone();
-                        o.args.swap(0, 1);
-                        (Expr::Op(o), 1.0, false)
-                    } else {
-                        continue;
-                    }
-                }
-                Expr::ScalarArrayOp(s)
-                    if s.op == Oid(387)
-                        && s.use_or
-                        && is_ctid(&s.args[0])
-                        && self.relids_of(&s.args[1]).is_empty() =>
-                {
-                    (r.clause.clone(), self.array_length(&s.args[1]).max(1.0), false)
-                }
-                _ => continue,
-            };
+            let Some((quals, places)) = self.tid_quals(&r.clause, varno) else { continue };
+            let current = matches!(r.clause, Expr::CurrentOf { .. });
             let cost_quals = self.restriction_cost(&list);
             let target = self.rels[rel].target.clone();
             let mut cost = self.cost_tid_scan(places, &target, cost_quals, current);
@@ -490,9 +469,10 @@ impl Root<'_> {
                 cost.startup -= 1.0e10;
                 cost.total -= 1.0e10;
             }
-            let path = self.plain_path(rel, PathKind::Tid(vec![quals]), cost);
+            let path = self.plain_path(rel, PathKind::Tid(quals), cost);
             self.rels[rel].add_path(path);
         }
+        self.param_tid_paths(rel, varno)?;
         let ranges: Vec<_> = list
             .iter()
             .filter(|r| match &r.clause {
@@ -516,6 +496,94 @@ impl Root<'_> {
         Ok(())
     }
 }
+
+impl Root<'_> {
+    /// The conditions on ctid, any of which may hold, that a condition means, and how many rows
+    /// they name.
+    fn tid_quals(&self, clause: &Expr, varno: u32) -> Option<(Vec<Expr>, f64)> {
+        let is_ctid = |e: &Expr| matches!(e, Expr::Var(v) if v.varno == varno && v.attno == -1);
+        match clause {
+            Expr::CurrentOf { .. } => Some((vec![clause.clone()], 1.0)),
+            Expr::Op(o) if o.op == TID_EQUAL && o.kind == OpKind::Plain => {
+                let [a, b] = &o.args[..] else { return None };
+                let found = is_ctid(a) && self.relids_of(b).is_empty()
+                    || is_ctid(b) && self.relids_of(a).is_empty();
+                found.then(|| (vec![clause.clone()], 1.0))
+            }
+            Expr::ScalarArrayOp(s)
+                if s.op == TID_EQUAL
+                    && s.use_or
+                    && is_ctid(&s.args[0])
+                    && self.relids_of(&s.args[1]).is_empty() =>
+            {
+                Some((vec![clause.clone()], self.array_length(&s.args[1]).max(1.0)))
+            }
+            Expr::Bool { op: ir::BoolOp::Or, args, .. } => {
+                let (mut quals, mut places) = (Vec::new(), 0.0);
+                for arm in args {
+                    let (q, n) = match arm {
+                        Expr::Bool { op: ir::BoolOp::And, args, .. } => {
+                            args.iter().find_map(|a| self.tid_quals(a, varno))?
+                        }
+                        _ => self.tid_quals(arm, varno)?,
+                    };
+                    quals.extend(q);
+                    places += n;
+                }
+                let current = quals.iter().any(|q| matches!(q, Expr::CurrentOf { .. }));
+                (!current).then_some((quals, places))
+            }
+            _ => None,
+        }
+    }
+
+    /// Scans of the row whose place a column of another relation names.
+    fn param_tid_paths(&mut self, rel: usize, varno: u32) -> Result<()> {
+        let relids = self.rels[rel].relids.clone();
+        let is_ctid = |e: &Expr| matches!(e, Expr::Var(v) if v.varno == varno && v.attno == -1);
+        let mut candidates: Vec<Rc<Restriction>> = Vec::new();
+        for r in &self.rels[rel].join_info {
+            if self.may_move_down(r, rel) {
+                candidates.push(r.clone());
+            }
+        }
+        if self.rels[rel].has_ec_joins {
+            let matches = |_: &EquivalenceClass, m: &EcMember| is_ctid(&m.expr);
+            candidates.extend(self.generate_implied_for_column(&relids, &matches)?);
+        }
+        for r in candidates {
+            let Expr::Op(o) = &r.clause else { continue };
+            let [a, b] = &o.args[..] else { continue };
+            let other = match (is_ctid(a), is_ctid(b)) {
+                (true, false) => b,
+                (false, true) => a,
+                _ => continue,
+            };
+            let outer = self.relids_of(other);
+            if o.op != TID_EQUAL
+                || outer.is_empty()
+                || outer.overlaps(&relids)
+                || crate::prep::volatility::has_volatile(other, self.env)?
+            {
+                continue;
+            }
+            let (rows, param_clauses) = self.param_rows(rel, &outer)?;
+            let conditions = self.rels[rel].restrictions.iter().chain(&param_clauses);
+            let quals = self.restriction_cost(conditions);
+            let target = self.rels[rel].target.clone();
+            let cost = self.cost_tid_scan(1.0, &target, quals, false);
+            let mut path = self.plain_path(rel, PathKind::Tid(vec![r.clause.clone()]), cost);
+            path.rows = rows;
+            path.param.extend(&outer);
+            path.param_clauses = param_clauses;
+            self.rels[rel].add_path(path);
+        }
+        Ok(())
+    }
+}
+
+/// Equality of places.
+const TID_EQUAL: Oid = Oid(387);
 
 /// An `ir` value from the text that a catalog holds.
 pub fn node_from_text<T: serde::de::DeserializeOwned>(text: &str) -> Result<T> {

@@ -62,16 +62,15 @@ fn to_either(e: &mut Expr, outer: &[TargetEntry], inner: &[TargetEntry]) {
     walk::replace(e, &mut |x| find(x, outer, OUTER_VAR).or_else(|| find(x, inner, INNER_VAR)));
 }
 
-fn target_of(child: &Option<Box<Plan>>) -> Vec<TargetEntry> {
-    child.as_ref().map(|c| c.target.clone()).unwrap_or_default()
+fn target_of(child: &Option<Box<Plan>>) -> &[TargetEntry] {
+    child.as_ref().map_or(&[], |c| &c.target)
 }
 
 fn fix_upper(plan: &mut Plan) {
-    let target = target_of(&plan.outer);
-    let inner = target_of(&plan.inner);
-    let _ = inner;
+    let Plan { outer, node, target: own, qual, .. } = plan;
+    let target = target_of(outer);
     let passes = matches!(
-        plan.node,
+        node,
         PlanNode::Sort(_)
             | PlanNode::IncrementalSort(_)
             | PlanNode::Material
@@ -85,21 +84,18 @@ fn fix_upper(plan: &mut Plan) {
     );
     if passes {
         // Position by position: equal expressions must not be mixed up.
-        let labels = std::mem::take(&mut plan.target);
-        plan.target = super::pass_through(&target);
-        for (t, l) in plan.target.iter_mut().zip(labels) {
+        let labels = std::mem::replace(own, super::pass_through(target));
+        for (t, l) in own.iter_mut().zip(labels) {
             (t.name, t.junk, t.sort_group_ref) = (l.name, l.junk, l.sort_group_ref);
             (t.orig_table, t.orig_column) = (l.orig_table, l.orig_column);
         }
-        match &mut plan.node {
-            PlanNode::Hash(h) => h.hash_keys.iter_mut().for_each(|e| to_outer(e, &target)),
-            PlanNode::Memoize(_) | PlanNode::Limit(_) => {}
-            _ => {}
+        if let PlanNode::Hash(h) = node {
+            h.hash_keys.iter_mut().for_each(|e| to_outer(e, target));
         }
         return;
     }
     // References by sort group first: a volatile expression must not be computed twice.
-    for t in &mut plan.target {
+    for t in own {
         let same = target.iter().position(|c| {
             t.sort_group_ref != 0 && c.sort_group_ref == t.sort_group_ref && c.expr == t.expr
         });
@@ -114,49 +110,68 @@ fn fix_upper(plan: &mut Plan) {
                 }
                 t.expr = Expr::Var(var);
             }
-            None => to_outer(&mut t.expr, &target),
+            None => to_outer(&mut t.expr, target),
         }
     }
-    plan.qual.iter_mut().for_each(|e| to_outer(e, &target));
-    match &mut plan.node {
-        PlanNode::Result(r) => r.constant_qual.iter_mut().for_each(|e| to_outer(e, &target)),
+    qual.iter_mut().for_each(|e| to_outer(e, target));
+    match node {
+        PlanNode::Result(r) => r.constant_qual.iter_mut().for_each(|e| to_outer(e, target)),
         PlanNode::WindowAgg(w) => {
             for b in [&mut w.frame.start, &mut w.frame.end] {
                 if let ir::FrameBound::Preceding(e) | ir::FrameBound::Following(e) = b {
-                    to_outer(e, &target);
+                    to_outer(e, target);
                 }
             }
-            w.run_condition.iter_mut().for_each(|e| to_outer(e, &target));
+            w.run_condition.iter_mut().for_each(|e| to_outer(e, target));
         }
         _ => {}
     }
 }
 
 fn fix_join(plan: &mut Plan) {
-    let outer = target_of(&plan.outer);
-    let inner = target_of(&plan.inner);
-    for t in &mut plan.target {
-        to_either(&mut t.expr, &outer, &inner);
-    }
-    plan.qual.iter_mut().for_each(|e| to_either(e, &outer, &inner));
-    let join = match &mut plan.node {
+    let Plan { outer, inner, node, target, qual, .. } = plan;
+    let (outer, inner) = (target_of(outer), target_of(inner));
+    let kind = match node {
+        PlanNode::NestLoop(j) => j.join.kind,
+        PlanNode::MergeJoin(j) => j.join.kind,
+        PlanNode::HashJoin(j) => j.join.kind,
+        _ => return,
+    };
+    // What was computed of a row before the join may differ from the same computed of the NULLs
+    // that the join puts in its place: only plain columns are taken from such a side.
+    let nullable = (
+        matches!(kind, JoinKind::Right | JoinKind::Full),
+        matches!(kind, JoinKind::Left | JoinKind::Full),
+    );
+    let above = |e: &mut Expr| {
+        walk::replace(e, &mut |x| {
+            let from = |side, varno, nullable: bool| {
+                let usable = !nullable || matches!(x, Expr::Var(_));
+                usable.then(|| find(x, side, varno)).flatten()
+            };
+            from(outer, OUTER_VAR, nullable.0).or_else(|| from(inner, INNER_VAR, nullable.1))
+        });
+    };
+    target.iter_mut().for_each(|t| above(&mut t.expr));
+    qual.iter_mut().for_each(above);
+    let join = match node {
         PlanNode::NestLoop(j) => {
-            j.params.iter_mut().for_each(|p| to_outer(&mut p.value, &outer));
+            debug_assert!(j.join.kind != JoinKind::Full);
+            j.params.iter_mut().for_each(|p| to_outer(&mut p.value, outer));
             &mut j.join
         }
         PlanNode::MergeJoin(j) => {
-            j.keys.iter_mut().for_each(|k| to_either(&mut k.clause, &outer, &inner));
+            j.keys.iter_mut().for_each(|k| to_either(&mut k.clause, outer, inner));
             &mut j.join
         }
         PlanNode::HashJoin(j) => {
-            j.hash_clauses.iter_mut().for_each(|e| to_either(e, &outer, &inner));
-            j.hash_keys.iter_mut().for_each(|e| to_outer(e, &outer));
+            j.hash_clauses.iter_mut().for_each(|e| to_either(e, outer, inner));
+            j.hash_keys.iter_mut().for_each(|e| to_outer(e, outer));
             &mut j.join
         }
         _ => return,
     };
-    join.join_qual.iter_mut().for_each(|e| to_either(e, &outer, &inner));
-    debug_assert!(join.kind != JoinKind::Full || !matches!(plan.node, PlanNode::NestLoop(_)));
+    join.join_qual.iter_mut().for_each(|e| to_either(e, outer, inner));
 }
 
 fn fix_index_only(plan: &mut Plan) {

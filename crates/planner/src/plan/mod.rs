@@ -206,7 +206,7 @@ impl Root<'_> {
         }
         let rel = &self.rels[path.rel];
         let list = match &path.kind {
-            PathKind::NestLoop(j) | PathKind::Hash { join: j, .. } => &j.restrictions,
+            PathKind::NestLoop(j) | PathKind::Hash { join: j, .. } => &j.restrictions[..],
             PathKind::Merge(m) => &m.join.restrictions,
             PathKind::SeqScan
             | PathKind::SampleScan

@@ -33,8 +33,15 @@ impl Root<'_> {
                 Plan::new(PlanNode::SampleScan(SampleScan { scanrel, sample }))
             }
             PathKind::Tid(tids) => {
-                quals.retain(|q| !tids.contains(q) && !is_tid_equal(q));
-                let tid_quals = tids.clone();
+                let tid_quals: Vec<Expr> =
+                    tids.iter().map(|t| self.with_nest_params(t.clone())).collect();
+                // The scan sees to the condition that its own were taken from.
+                let settled = |q: &Expr| match (&tid_quals[..], q) {
+                    ([one], q) if one == q => true,
+                    (many, Expr::Bool { op: ir::BoolOp::Or, args, .. }) => args == many,
+                    _ => false,
+                };
+                quals.retain(|q| !settled(q));
                 Plan::new(PlanNode::TidScan(TidScan { scanrel, tid_quals }))
             }
             PathKind::TidRange(tids) => {
@@ -267,9 +274,4 @@ fn index_form(q: &Expr, p: &IndexPath, c: &IndexClause) -> Expr {
         _ => {}
     }
     q
-}
-
-fn is_tid_equal(e: &Expr) -> bool {
-    matches!(e, Expr::Op(o) if o.op == base::Oid(387)
-        && o.args.iter().any(|a| matches!(a, Expr::Var(v) if v.attno == -1)))
 }

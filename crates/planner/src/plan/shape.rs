@@ -1,6 +1,6 @@
 //! Plans of everything that is neither a scan nor a join.
 
-use crate::path::{AggPath, Path, PathKind, scan::entries};
+use crate::path::{AggPath, Path, PathKind, SetPhase, scan::entries};
 use crate::rel::PathKey;
 use crate::root::Root;
 use base::{Oid, Result, err};
@@ -250,8 +250,14 @@ impl Root<'_> {
         };
         if let Some((first, rest)) = a.phases.split_first() {
             node.set_lengths = first.set_lengths.clone();
+            // The first phase that is not hashed takes the rows as they come.
+            let hashed = |p: &SetPhase| p.strategy == AggStrategy::Hashed;
+            let mut as_it_comes = hashed(first);
             for p in rest {
-                let sort = sort_keys_of(&p.clauses, &child)?;
+                let sort = match hashed(p) || std::mem::take(&mut as_it_comes) {
+                    true => Vec::new(),
+                    false => sort_keys_of(&p.clauses, &child)?,
+                };
                 node.chain.push(AggPhase {
                     strategy: p.strategy,
                     keys: group_keys(&p.clauses, &child)?,

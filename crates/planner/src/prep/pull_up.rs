@@ -12,6 +12,7 @@ pub fn pull_up_subqueries(query: &mut Query, env: &Env) -> Result<()> {
     let mut found = Vec::new();
     query.jointree.items.iter().for_each(|item| tables_of(item, (false, None), &mut found));
     let sets_nulls = !query.grouping_sets.is_empty();
+    let whole_rows = whole_rows_of(query);
     for (index, nullable, within) in found {
         let rte = &mut query.rtable[index as usize - 1];
         let RteKind::Subquery { query: sub, barrier, .. } = &mut rte.kind else { continue };
@@ -21,8 +22,10 @@ pub fn pull_up_subqueries(query: &mut Query, env: &Env) -> Result<()> {
         // Inner parts first: what they make of its columns decides.
         pull_up_subqueries(sub, env)?;
         let stays = nullable && !goes_null(sub, env)?
+            || nullable && whole_rows.contains(&index)
             || sets_nulls && !has_columns_of_its_own(sub)
-            || rte.lateral && within.is_some_and(|w| !refers_within(sub, &w));
+            || rte.lateral && within.is_some_and(|w| !refers_within(sub, &w))
+            || rte.lateral && sub.jointree.items.iter().any(|i| outer_join_refers_up(i, false));
         if stays {
             continue;
         }
@@ -30,6 +33,46 @@ pub fn pull_up_subqueries(query: &mut Query, env: &Env) -> Result<()> {
         query.jointree.items.iter_mut().for_each(|item| replace_table(item, index, &mut with));
     }
     Ok(())
+}
+
+/// Entries whose rows are named as a whole: where an outer join makes NULL of such a row, a row
+/// made of its columns would be a row of NULLs.
+fn whole_rows_of(query: &Query) -> Vec<u32> {
+    let mut found = Vec::new();
+    walk::query_exprs(query, 0, &mut |e, level| {
+        walk::any_levels(e, level, &mut |x, l| {
+            if let Expr::Var(v) = x
+                && v.attno == 0
+                && v.levels_up == l
+            {
+                found.push(v.varno);
+            }
+            false
+        });
+    });
+    found
+}
+
+/// Whether a condition of an outer join, or below one, names tables of the query around. Pulled
+/// up, the condition would have to wait for them, but it decides which rows have no partner.
+fn outer_join_refers_up(item: &FromItem, within: bool) -> bool {
+    let refers = |q: &Option<Expr>| {
+        q.as_ref().is_some_and(|q| {
+            walk::any_levels(q, 0, &mut |x, l| matches!(x, Expr::Var(v) if v.levels_up == l + 1))
+        })
+    };
+    match item {
+        FromItem::Table(_) => false,
+        FromItem::Join(j) => {
+            let within = within || j.kind != JoinKind::Inner;
+            within && refers(&j.quals)
+                || outer_join_refers_up(&j.left, within)
+                || outer_join_refers_up(&j.right, within)
+        }
+        FromItem::From(f) => {
+            within && refers(&f.quals) || f.items.iter().any(|i| outer_join_refers_up(i, within))
+        }
+    }
 }
 
 /// Whether an outer join may make NULLs of a table, and the tables of the innermost outer join

@@ -4,9 +4,54 @@ use super::variable::Variable;
 use super::{DEFAULT_EQ, DEFAULT_INEQ, DEFAULT_MATCH, JoinFor};
 use crate::root::Root;
 use base::{Oid, Result};
+use foldhash::HashMap;
 use ir::{JoinKind, OpExpr};
 use std::cmp::Ordering;
+use std::rc::Rc;
 use types::Datum;
+
+/// Places in two lists of values.
+pub type Common = Rc<[(u32, u32)]>;
+
+/// An operator, its collation, and the two columns that it compares.
+pub type ColumnPair = (Oid, Oid, (u32, i16), (u32, i16));
+
+/// The values as numbers, if all are some.
+fn numbers_of(slot: &catalog::StatisticSlot) -> Option<Vec<f64>> {
+    slot.values.iter().map(super::as_number).collect()
+}
+
+/// The pairs of equal numbers, by the order of the first list.
+fn equal_numbers(a: &[f64], b: &[f64]) -> Vec<(u32, u32)> {
+    // Adding zero makes a negative zero a positive one; what is no number equals nothing.
+    let key = |x: &f64| (!x.is_nan()).then(|| (x + 0.0).to_bits());
+    equal_keys(a.iter().map(key), b.iter().map(key))
+}
+
+/// The pairs of values of the same bytes, by the order of the first list.
+fn equal_bytes(a: &[Datum], b: &[Datum]) -> Vec<(u32, u32)> {
+    fn key(value: &Datum) -> Option<&[u8]> {
+        match value {
+            Datum::Bytes(x) => Some(x),
+            _ => None,
+        }
+    }
+    equal_keys(a.iter().map(key), b.iter().map(key))
+}
+
+fn equal_keys<K: Eq + std::hash::Hash>(
+    a: impl Iterator<Item = Option<K>>,
+    b: impl ExactSizeIterator<Item = Option<K>>,
+) -> Vec<(u32, u32)> {
+    let mut places: HashMap<K, u32> =
+        HashMap::with_capacity_and_hasher(b.len(), Default::default());
+    for (j, key) in (0u32..).zip(b) {
+        if let Some(key) = key {
+            places.entry(key).or_insert(j);
+        }
+    }
+    (0u32..).zip(a).filter_map(|(i, key)| Some((i, *places.get(&key?)?))).collect()
+}
 
 impl Root<'_> {
     /// Share of the cross product (of the left rows, for semijoins) that satisfies `o`.
@@ -62,6 +107,50 @@ impl Root<'_> {
         Ok(s.clamp(0.0, 1.0))
     }
 
+    /// Which of the commonest values of two columns are equal, as places in their lists: for each
+    /// of the first list the first in the second. Found once per pair of columns, as the same
+    /// join is estimated from many sides.
+    fn common_values(&self, op: Oid, v1: &Variable, v2: &Variable, collation: Oid) -> Common {
+        let (Some(m1), Some(m2)) = (v1.slot(1), v2.slot(1)) else { return Rc::default() };
+        let columns = v1.attno.zip(v2.attno).filter(|_| v1.rel != 0 && v2.rel != 0);
+        let key = columns.map(|(a, b)| (op, collation, (v1.rel, a), (v2.rel, b)));
+        let known = |k| self.common_values.borrow().iter().find(|c| c.0 == k).map(|c| c.1.clone());
+        if let Some(found) = key.and_then(known) {
+            return found;
+        }
+        let found: Common = match numbers_of(m1).zip(numbers_of(m2)) {
+            Some((a, b)) if v1.ty == v2.ty => equal_numbers(&a, &b).into(),
+            _ if v1.ty == v2.ty && self.equal_if_bytes_are(v1.ty, collation) => {
+                equal_bytes(&m1.values, &m2.values).into()
+            }
+            _ => {
+                let first = |a: &Datum| {
+                    m2.values.iter().position(|b| self.same(op, a, v1, b, v2, collation))
+                };
+                let pair = |(i, a)| first(a).map(|j| (i as u32, j as u32));
+                m1.values.iter().enumerate().filter_map(pair).collect()
+            }
+        };
+        if let Some(key) = key {
+            self.common_values.borrow_mut().push((key, found.clone()));
+        }
+        found
+    }
+
+    /// Whether values of the type are equal when, and only when, their bytes are.
+    fn equal_if_bytes_are(&self, ty: Oid, collation: Oid) -> bool {
+        match ty.0 {
+            // bytea, uuid, name.
+            17 | 2950 | 19 => true,
+            // text, varchar.
+            25 | 1043 => {
+                let found = self.env.catalog.find_collation(collation);
+                matches!(found, Ok(Some(c)) if c.is_deterministic)
+            }
+            _ => false,
+        }
+    }
+
     fn same(&self, op: Oid, a: &Datum, v1: &Variable, b: &Datum, v2: &Variable, c: Oid) -> bool {
         if v1.ty == v2.ty
             && let (Some(x), Some(y)) = (super::scalar::as_number(a), super::scalar::as_number(b))
@@ -85,16 +174,15 @@ impl Root<'_> {
         let mut hit2 = vec![false; m2.values.len()];
         let mut both = 0.0;
         let mut matches = 0.0;
-        for (i, a) in m1.values.iter().enumerate() {
-            for (j, b) in m2.values.iter().enumerate() {
-                if !hit2[j] && self.same(op, a, v1, b, v2, collation) {
-                    hit1[i] = true;
-                    hit2[j] = true;
-                    both += f64::from(m1.numbers[i]) * f64::from(m2.numbers[j]);
-                    matches += 1.0;
-                    break;
-                }
+        for &(i, j) in self.common_values(op, v1, v2, collation).iter() {
+            let (i, j) = (i as usize, j as usize);
+            if hit2[j] {
+                continue;
             }
+            hit1[i] = true;
+            hit2[j] = true;
+            both += f64::from(m1.numbers[i]) * f64::from(m2.numbers[j]);
+            matches += 1.0;
         }
         let sums = |numbers: &[f32], hit: &[bool]| -> (f64, f64) {
             let mut matched = 0.0;
@@ -150,9 +238,9 @@ impl Root<'_> {
             let used2 = m2.values.len().min(nd2.max(0.0) as usize);
             let mut matched = 0.0;
             let mut matches = 0.0;
-            for (i, a) in m1.values.iter().enumerate() {
-                if m2.values[..used2].iter().any(|b| self.same(op, a, v1, b, v2, collation)) {
-                    matched += f64::from(m1.numbers[i]);
+            for &(i, j) in self.common_values(op, v1, v2, collation).iter() {
+                if (j as usize) < used2 {
+                    matched += f64::from(m1.numbers[i as usize]);
                     matches += 1.0;
                 }
             }

@@ -5,6 +5,7 @@ pub mod pattern;
 mod scalar;
 mod variable;
 
+pub use join::{ColumnPair, Common};
 pub use scalar::as_number;
 pub use variable::{Variable, estimate_groups};
 
@@ -67,19 +68,24 @@ impl Root<'_> {
     }
 
     /// The same for bare conditions.
-    pub fn exprs_selectivity(
+    pub fn exprs_selectivity<'x>(
         &self,
-        list: &[Expr],
+        list: impl IntoIterator<Item = &'x Expr, IntoIter: ExactSizeIterator>,
         var_rel: u32,
         join: Option<JoinFor>,
     ) -> Result<f64> {
+        let list = list.into_iter();
+        let several = list.len() > 1;
         let mut s = 1.0;
         let mut pairs: Vec<RangePair> = Vec::new();
         for e in list {
             let one = self.clause_selectivity(e, var_rel, join)?;
-            match self.range_side(e, self.relids_of(e).len() == 1)? {
-                Some((var, is_low)) if list.len() > 1 => add_range(&mut pairs, var, is_low, one),
-                _ => s *= one,
+            match several && self.relids_of(e).len() == 1 {
+                true => match self.range_side(e, true)? {
+                    Some((var, is_low)) => add_range(&mut pairs, var, is_low, one),
+                    None => s *= one,
+                },
+                false => s *= one,
             }
         }
         self.finish_ranges(pairs, s)

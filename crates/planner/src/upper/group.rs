@@ -3,13 +3,13 @@
 use super::Targets;
 use crate::cost::clamp_rows;
 use crate::cost::shape::AggCosts;
-use crate::path::{AggPath, Path, PathKind, SetPhase};
+use crate::path::{AggPath, Path, PathKind};
 use crate::pathkeys::contained_in;
 use crate::rel::{BaseKind, PathKey, Target};
 use crate::relids::Relids;
 use crate::root::Root;
 use base::{Result, err};
-use ir::{AggSplit, AggStrategy, Expr, GroupingSet, SortGroupClause};
+use ir::{AggSplit, AggStrategy, Expr, SortGroupClause};
 use std::rc::Rc;
 
 /// Whether partitions are grouped each for itself.
@@ -73,7 +73,8 @@ impl Root<'_> {
             let mut exprs: Vec<&Expr> = targets.grouping.exprs.iter().collect();
             exprs.extend(having.iter());
             let costs = self.agg_costs(&exprs)?;
-            self.grouping_set_paths(rel, input, targets, &costs)?;
+            let can_hash = !self.has_ordered_aggregate(targets);
+            self.grouping_set_paths(rel, input, targets, &costs, can_hash)?;
         } else {
             let g = Grouping::new(self, targets);
             let wise = match self.env.settings.enable_partitionwise_aggregate {
@@ -349,92 +350,6 @@ impl Root<'_> {
         Ok(p)
     }
 
-    /// Grouping sets: nested ones share a sort; ones of hashable columns may be hashed.
-    fn grouping_set_paths(
-        &mut self,
-        rel: usize,
-        input: usize,
-        targets: &Targets,
-        costs: &AggCosts,
-    ) -> Result<()> {
-        let Some(sub) = self.rels[input].cheapest_total.clone() else { return Ok(()) };
-        let mut sets = expand_sets(&self.query.grouping_sets);
-        if self.query.group_distinct {
-            let mut seen: Vec<Vec<u32>> = Vec::new();
-            sets.retain(|s| {
-                let mut key = s.clone();
-                key.sort_unstable();
-                let new = !seen.contains(&key);
-                if new {
-                    seen.push(key);
-                }
-                new
-            });
-        }
-        let clauses = self.query.group_clause.clone();
-        let clause = |r: &u32| clauses.iter().find(|c| c.target_ref == *r).cloned();
-        let chains = chain_sets(sets);
-        let mut phases = Vec::new();
-        let mut rows = 0.0;
-        for chain in &chains {
-            // The largest set names the columns, ordered so that each smaller one is a prefix.
-            let mut order: Vec<u32> = Vec::new();
-            for set in chain {
-                for r in set {
-                    if !order.contains(r) {
-                        order.push(*r);
-                    }
-                }
-            }
-            let columns: Vec<SortGroupClause> = order.iter().filter_map(clause).collect();
-            if columns.iter().any(|c| c.sort_op.is_none()) {
-                return Ok(());
-            }
-            let mut groups = 0.0;
-            for set in chain {
-                let part: Vec<SortGroupClause> = set.iter().filter_map(clause).collect();
-                let exprs = self.clause_exprs(&part);
-                groups += crate::selectivity::estimate_groups(self, &exprs, sub.rows)?;
-            }
-            rows += groups;
-            phases.push(SetPhase {
-                strategy: if columns.is_empty() { AggStrategy::Plain } else { AggStrategy::Sorted },
-                clauses: columns,
-                set_lengths: chain.iter().rev().map(|s| s.len() as u32).collect(),
-                groups,
-            });
-        }
-        let having = self.having.clone();
-        let first = phases[0].clause_keys();
-        let list = self.processed.clone();
-        let keys = self.pathkeys_for_clauses(&first, &list)?.unwrap_or_default();
-        let sorted = if contained_in(&keys, &sub.pathkeys) {
-            sub.clone()
-        } else {
-            Rc::new(self.sorted_path(&sub, &keys, -1.0))
-        };
-        let mut path = self.agg_path(
-            &sorted,
-            phases[0].strategy,
-            &targets.grouping,
-            &phases[0].clauses,
-            &having,
-            costs,
-            rows,
-        )?;
-        for phase in &phases[1..] {
-            let (s, r) = self.sort_only(sub.rows, sub.target.width, -1.0);
-            path.total += s + r + phase.groups * self.env.settings.cpu_tuple_cost;
-        }
-        path.rows = rows;
-        path.pathkeys = Vec::new();
-        if let PathKind::Agg(a) = &mut path.kind {
-            a.phases = phases;
-        }
-        self.adopt(rel, &Rc::new(path));
-        Ok(())
-    }
-
     /// Adds DISTINCT above the input's paths.
     pub fn distinct_rel(&mut self, input: usize) -> Result<usize> {
         let rel = self.add_rel(BaseKind::Upper, Relids::empty(), 0);
@@ -463,10 +378,35 @@ impl Root<'_> {
         Ok(rel)
     }
 
+    fn first_row_path(&self, sub: Rc<Path>) -> Path {
+        let (c, rows) = self.cost_limit(self.path_cost(&sub), sub.rows, None, Some(1.0));
+        let mut path = (*sub).clone();
+        let one = ir::Const {
+            ty: base::Oid(20),
+            typmod: -1,
+            collation: base::Oid::INVALID,
+            value: types::Datum::I64(1),
+            location: None,
+        };
+        let count = Some(Expr::Const(one));
+        path.kind = PathKind::Limit { sub, offset: None, count, with_ties: false };
+        (path.startup, path.total, path.rows) = (c.startup, c.total, rows);
+        path
+    }
+
     /// The ways to make the input's rows distinct.
     fn distinct_of(&mut self, rel: usize, input: usize, rows: f64) -> Result<()> {
         let target = self.rels[input].target.clone();
-        let clauses = self.query.distinct_clause.clone();
+        let mut clauses = self.query.distinct_clause.clone();
+        let exprs = self.clause_exprs(&clauses);
+        if exprs.len() == clauses.len() {
+            // The same column again tells nothing more apart.
+            let mut i = 0;
+            clauses.retain(|_| {
+                i += 1;
+                !exprs[..i - 1].contains(&exprs[i - 1])
+            });
+        }
         let Some(cheapest) = self.rels[input].cheapest_total.clone() else { return Ok(()) };
         let on = self.query.has_distinct_on;
         if clauses.iter().all(|c| c.sort_op.is_some()) {
@@ -479,13 +419,22 @@ impl Root<'_> {
             let keys = self.distinct_pathkeys.len();
             for p in self.rels[input].paths.clone() {
                 let is_cheapest = Rc::ptr_eq(&p, &cheapest);
+                let presorted = crate::pathkeys::common_prefix(&wanted, &p.pathkeys);
                 let sorted = if contained_in(&wanted, &p.pathkeys) {
                     p
+                } else if presorted > 0 && self.env.settings.enable_incremental_sort {
+                    Rc::new(self.incrementally_sorted(&p, &wanted, presorted, -1.0)?)
                 } else if is_cheapest {
                     Rc::new(self.sorted_path(&p, &wanted, -1.0))
                 } else {
                     continue;
                 };
+                if keys == 0 {
+                    // All rows are the same in what is asked for: the first one will do.
+                    let path = self.first_row_path(sorted);
+                    self.adopt(rel, &Rc::new(path));
+                    continue;
+                }
                 let mut u = (*sorted).clone();
                 u.total += self.env.settings.cpu_operator_cost * sorted.rows * keys as f64;
                 u.rows = rows;
@@ -501,77 +450,4 @@ impl Root<'_> {
         }
         Ok(())
     }
-}
-
-impl SetPhase {
-    fn clause_keys(&self) -> Vec<SortGroupClause> {
-        self.clauses.clone()
-    }
-}
-
-/// The simple sets that nested ones mean, largest first.
-fn expand_sets(sets: &[GroupingSet]) -> Vec<Vec<u32>> {
-    let mut all: Vec<Vec<u32>> = vec![Vec::new()];
-    for s in sets {
-        let choices = expand_set(s);
-        let mut next = Vec::new();
-        for base in &all {
-            for c in &choices {
-                let mut set = base.clone();
-                for r in c {
-                    if !set.contains(r) {
-                        set.push(*r);
-                    }
-                }
-                next.push(set);
-            }
-        }
-        all = next;
-    }
-    all.sort_by_key(|s| std::cmp::Reverse(s.len()));
-    all
-}
-
-fn expand_set(set: &GroupingSet) -> Vec<Vec<u32>> {
-    let flat = |list: &[GroupingSet]| -> Vec<Vec<u32>> {
-        list.iter().map(|s| expand_set(s).into_iter().flatten().collect()).collect()
-    };
-    match set {
-        GroupingSet::Empty => vec![Vec::new()],
-        GroupingSet::Simple(refs) => vec![refs.clone()],
-        GroupingSet::Rollup(list) => {
-            let parts = flat(list);
-            (0..=parts.len()).rev().map(|n| parts[..n].concat()).collect()
-        }
-        GroupingSet::Cube(list) => {
-            let parts = flat(list);
-            let n = parts.len();
-            (0..1u32 << n)
-                .rev()
-                .map(|bits| {
-                    (0..n)
-                        .filter(|i| bits & (1 << (n - 1 - i)) != 0)
-                        .flat_map(|i| parts[i].clone())
-                        .collect()
-                })
-                .collect()
-        }
-        GroupingSet::Sets(list) => list.iter().flat_map(expand_set).collect(),
-    }
-}
-
-/// Groups the sets into chains in which each is contained in the next; smallest first.
-fn chain_sets(sets: Vec<Vec<u32>>) -> Vec<Vec<Vec<u32>>> {
-    let mut chains: Vec<Vec<Vec<u32>>> = Vec::new();
-    for set in sets {
-        // Sets come largest first: a chain takes one that its smallest so far contains.
-        let fits = chains
-            .iter_mut()
-            .find(|c| c[0].len() >= set.len() && set.iter().all(|r| c[0].contains(r)));
-        match fits {
-            Some(c) => c.insert(0, set),
-            None => chains.push(vec![set]),
-        }
-    }
-    chains
 }

@@ -24,6 +24,7 @@ impl Root<'_> {
             || !q.group_clause.is_empty()
             || !q.grouping_sets.is_empty()
             || q.has_window_funcs
+            || q.has_target_srfs
             || q.command != CmdType::Select
         {
             return Ok(None);

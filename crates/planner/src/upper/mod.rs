@@ -5,6 +5,7 @@ mod minmax;
 mod modify;
 mod partial;
 mod setop;
+mod sets;
 mod window;
 
 pub use partial::combine_states;
@@ -132,14 +133,7 @@ impl Root<'_> {
             joined = self.gate(joined);
         }
         let targets = self.make_targets()?;
-        let mut rel = match targets.joins.exprs.iter().any(volatility::has_srf) {
-            // Rows are grouped by sets, which are made before.
-            true => self.set_rel(joined, &targets.joins)?,
-            false => {
-                self.target_of_joins(joined, &targets)?;
-                joined
-            }
-        };
+        let mut rel = self.make_input(joined, &targets)?;
         if grouped {
             rel = self.group_rel(rel, &targets)?;
         }
@@ -168,22 +162,23 @@ impl Root<'_> {
         let rel = self.add_rel(BaseKind::Result, Relids::empty(), 0);
         self.rels[rel].rows = 1.0;
         let targets = self.make_targets()?;
+        let plain = self.without_sets(&targets.joins);
         let quals: Vec<Expr> =
             self.query.jointree.quals.clone().map(walk::conjuncts).unwrap_or_default();
         let cost = self.eval_costs(&quals);
-        let target = targets.joins.clone();
+        let target = plain.as_ref().unwrap_or(&targets.joins).clone();
         let mut path = self.plain_path(rel, PathKind::Result { quals }, Default::default());
-        let sets = target.exprs.iter().any(volatility::has_srf);
-        if !sets {
-            path.target = target.clone();
-        }
+        path.target = target.clone();
         path.rows = 1.0;
         path.startup = target.cost.0 + cost.startup + cost.per_row;
         path.total = path.startup + self.env.settings.cpu_tuple_cost + target.cost.1;
-        self.rels[rel].target = path.target.clone();
+        self.rels[rel].target = target;
         self.rels[rel].add_path(path);
         self.rels[rel].set_cheapest();
-        let mut out = if sets { self.set_rel(rel, &target)? } else { rel };
+        let mut out = match plain {
+            Some(_) => self.set_rel(rel, &targets.joins)?,
+            None => rel,
+        };
         if self.is_grouped() {
             out = self.group_rel(out, &targets)?;
         }
@@ -232,6 +227,7 @@ impl Root<'_> {
     fn note_orders(&mut self) -> Result<()> {
         let list = self.processed.clone();
         let sort = self.query.sort_clause.clone();
+        self.above_sets = !self.query.grouping_sets.is_empty();
         self.sort_pathkeys = self.pathkeys_for_clauses(&sort, &list)?.unwrap_or_default();
         let distinct = self.query.distinct_clause.clone();
         self.distinct_pathkeys = self.pathkeys_for_clauses(&distinct, &list)?.unwrap_or_default();
@@ -243,6 +239,7 @@ impl Root<'_> {
             let clauses = [w.partition, w.order].concat();
             self.window_pathkeys = self.pathkeys_for_clauses(&clauses, &list)?.unwrap_or_default();
         }
+        self.above_sets = false;
         self.query_pathkeys = if !self.group_pathkeys.is_empty() {
             self.group_pathkeys.clone()
         } else if !self.window_pathkeys.is_empty() {
@@ -280,26 +277,47 @@ impl Root<'_> {
         Ok(())
     }
 
+    /// The relation of the last join giving what the steps above want. Sets that are grouped by
+    /// are made here.
+    fn make_input(&mut self, joined: usize, targets: &Targets) -> Result<usize> {
+        match self.without_sets(&targets.joins) {
+            None => {
+                self.target_of_joins(joined, &targets.joins)?;
+                Ok(joined)
+            }
+            Some(plain) => {
+                self.target_of_joins(joined, &plain)?;
+                self.set_rel(joined, &targets.joins)
+            }
+        }
+    }
+
+    /// What a target with sets in it is made of; None if it has none.
+    fn without_sets(&self, target: &Target) -> Option<Rc<Target>> {
+        let sets = self.is_grouped() && target.exprs.iter().any(volatility::has_srf);
+        sets.then(|| Rc::new(self.flat_target(target, &[])))
+    }
+
     /// Makes the paths of the last join give what the steps above want, partial paths too, and
     /// gathers the partial ones.
-    fn target_of_joins(&mut self, rel: usize, targets: &Targets) -> Result<()> {
+    fn target_of_joins(&mut self, rel: usize, wanted: &Rc<Target>) -> Result<()> {
         let parallel = self.rels[rel].parallel;
-        let safe = !parallel || self.all_parallel_safe(&targets.joins.exprs)?;
+        let safe = !parallel || self.all_parallel_safe(&wanted.exprs)?;
         if !safe {
             self.gather_paths(rel, false)?;
             self.rels[rel].partial.clear();
             self.rels[rel].parallel = false;
         }
         if safe && self.is_divided(rel) {
-            self.apply_target_to_parts(rel, &targets.joins)?;
+            self.apply_target_to_parts(rel, wanted)?;
             if self.rels[rel].parallel {
                 self.gather_paths(rel, false)?;
                 self.rels[rel].set_cheapest();
             }
             return Ok(());
         }
-        let same = *self.rels[rel].target == *targets.joins;
-        self.apply_target(rel, &targets.joins, true);
+        let same = *self.rels[rel].target == **wanted;
+        self.apply_target(rel, wanted, true);
         if !safe {
             for p in &mut self.rels[rel].paths {
                 Rc::make_mut(p).parallel_safe = false;
@@ -308,7 +326,7 @@ impl Root<'_> {
             return Ok(());
         }
         for p in std::mem::take(&mut self.rels[rel].partial) {
-            let p = self.retargeted(&p, &targets.joins, same);
+            let p = self.retargeted(&p, wanted, same);
             self.rels[rel].partial.push(Rc::new(p));
         }
         if self.rels[rel].parallel {
@@ -350,10 +368,11 @@ impl Root<'_> {
             };
             refs.extend(self.query.sort_clause.iter().map(|s| s.target_ref));
             refs.retain(|r| plain(*r));
+            // What is grouped by is made before, sets too.
             refs.extend(self.query.group_clause.iter().map(|s| s.target_ref));
             Rc::new(self.flat_target(&final_, &refs))
         } else {
-            final_.clone()
+            self.late_columns_out(&final_)?
         };
         let windows = self.query.has_window_funcs && !self.query.windows.is_empty();
         let grouping = if windows {
@@ -367,6 +386,52 @@ impl Root<'_> {
             grouping.clone()
         };
         Ok(Targets { joins, grouping, sort_input, final_ })
+    }
+
+    /// What is sorted: columns that nothing is sorted by come after, if they are volatile, or if
+    /// they are dear and not all rows are wanted.
+    fn late_columns_out(&self, target: &Rc<Target>) -> Result<Rc<Target>> {
+        if self.query.sort_clause.is_empty() {
+            return Ok(target.clone());
+        }
+        let few = self.query.limit_count.is_some() || self.tuple_fraction > 0.0;
+        let dear = 10.0 * self.env.settings.cpu_operator_cost;
+        let mut late = vec![false; target.exprs.len()];
+        let mut any = false;
+        for (i, (e, r)) in target.exprs.iter().zip(&target.refs).enumerate() {
+            if *r != 0 || matches!(e, Expr::Var(_) | Expr::Const(_) | Expr::Agg(_)) {
+                continue;
+            }
+            let volatile = volatility::has_volatile(e, self.env)?;
+            any |= volatile;
+            late[i] = volatile;
+            if few {
+                let cost = self.eval_cost(e);
+                late[i] |= cost.startup + cost.per_row > dear;
+                any |= late[i];
+            }
+        }
+        if !any {
+            return Ok(target.clone());
+        }
+        let dear_too = |e: &Expr| {
+            let cost = self.eval_cost(e);
+            cost.startup + cost.per_row > dear
+        };
+        let mut out = Target::default();
+        for (i, (e, r)) in target.exprs.iter().zip(&target.refs).enumerate() {
+            if *r == 0 && !matches!(e, Expr::Var(_) | Expr::Const(_) | Expr::Agg(_)) {
+                late[i] |= dear_too(e);
+            }
+            if !late[i] {
+                out.add(e.clone(), *r);
+            }
+        }
+        for (e, _) in target.exprs.iter().zip(&late).filter(|(_, late)| **late) {
+            pull_parts(e, true, true, &mut |x| out.add(x.clone(), 0));
+        }
+        self.finish_target(&mut out);
+        Ok(Rc::new(out))
     }
 
     /// The columns under `refs` as they are, and for the rest what they are made of.
