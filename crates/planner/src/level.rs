@@ -121,25 +121,72 @@ fn note_source(query: &mut Query, source: &FromItem) {
 
 /// A joined `Result` (a FROM-less subquery pulled up) adds nothing to an inner join.
 fn remove_useless_results(query: &mut Query) {
-    let results: Vec<u32> = query
-        .rtable
-        .iter()
-        .enumerate()
-        .filter(|(_, r)| matches!(r.kind, RteKind::Result))
-        .map(|(i, _)| i as u32 + 1)
-        .collect();
-    let items = &mut query.jointree.items;
-    if items.len() > 1 {
-        let keep_one = items.iter().all(|i| matches!(i, FromItem::Table(t) if results.contains(t)));
-        let mut kept = false;
-        items.retain(|i| match i {
-            FromItem::Table(t) if results.contains(t) => {
-                let keep = keep_one && !kept;
-                kept |= keep;
-                keep
+    let is_result: Vec<bool> =
+        query.rtable.iter().map(|r| matches!(r.kind, RteKind::Result)).collect();
+    if !is_result.contains(&true) {
+        return;
+    }
+    let result = |i: u32| is_result.get(i as usize - 1) == Some(&true);
+    drop_results(&mut query.jointree, &result);
+    // Of results alone one is left.
+    let mut quals: Vec<Expr> = query.jointree.quals.take().into_iter().collect();
+    while let [FromItem::From(_)] = &query.jointree.items[..] {
+        let Some(FromItem::From(inner)) = query.jointree.items.pop() else { break };
+        query.jointree.items = inner.items;
+        quals.extend(inner.quals);
+    }
+    query.jointree.quals = walk::conjoin(quals.into_iter().flat_map(walk::conjuncts).collect());
+}
+
+/// Drops the results of a list that has other items, and those inside its items.
+fn drop_results(from: &mut ir::FromExpr, result: &dyn Fn(u32) -> bool) {
+    from.items.iter_mut().for_each(|i| drop_results_of(i, result));
+    let mut quals: Vec<Expr> = Vec::new();
+    let mut left = from.items.len();
+    from.items.retain_mut(|i| {
+        let lone = match i {
+            FromItem::Table(t) => result(*t),
+            FromItem::From(f) => matches!(&f.items[..], [FromItem::Table(t)] if result(*t)),
+            FromItem::Join(_) => false,
+        };
+        if !lone || left == 1 {
+            return true;
+        }
+        left -= 1;
+        if let FromItem::From(f) = i {
+            quals.extend(f.quals.take());
+        }
+        false
+    });
+    if !quals.is_empty() {
+        quals.extend(from.quals.take());
+        from.quals = walk::conjoin(quals.into_iter().flat_map(walk::conjuncts).collect());
+    }
+}
+
+fn drop_results_of(item: &mut FromItem, result: &dyn Fn(u32) -> bool) {
+    match item {
+        FromItem::Table(_) => {}
+        FromItem::From(f) => drop_results(f, result),
+        FromItem::Join(j) => {
+            drop_results_of(&mut j.left, result);
+            drop_results_of(&mut j.right, result);
+            let lone = |i: &FromItem| match i {
+                FromItem::Table(t) => result(*t),
+                FromItem::From(f) => matches!(&f.items[..], [FromItem::Table(t)] if result(*t)),
+                FromItem::Join(_) => false,
+            };
+            if j.kind == JoinKind::Inner && (lone(&j.left) || lone(&j.right)) {
+                let nothing = || FromItem::Table(0);
+                let items = vec![
+                    std::mem::replace(&mut j.left, nothing()),
+                    std::mem::replace(&mut j.right, nothing()),
+                ];
+                let mut from = ir::FromExpr { items, quals: j.quals.take() };
+                drop_results(&mut from, result);
+                *item = FromItem::From(Box::new(from));
             }
-            _ => true,
-        });
+        }
     }
 }
 

@@ -56,6 +56,16 @@ impl Root<'_> {
         if self.note_dummy(join, a, b, kind, restrictions) {
             return Ok(());
         }
+        if let Some((s, _)) = &special
+            && matches!(kind, JoinKind::Left | JoinKind::Anti)
+            && !self.rels[b].dummy
+            && self.rels[b].relids.is_subset(&s.syn_right)
+            && restrictions.iter().any(|r| super::scan::is_false(&r.clause))
+        {
+            // No row has a partner: the right side need not be read.
+            self.make_dummy(b);
+            self.rels[b].set_cheapest();
+        }
         let plain = crate::cost::join::inner_special_of(self, a, b);
         let spec = special.as_ref().map_or(&plain, |s| &s.0).clone();
         let unique_only = special.as_ref().is_some_and(|s| s.1);
@@ -113,13 +123,18 @@ impl Root<'_> {
             _ => false,
         };
         if dummy && !self.rels[join].dummy {
-            self.rels[join].dummy = true;
-            self.rels[join].paths.clear();
-            self.rels[join].partial.clear();
-            let path = self.dummy_path(join);
-            self.rels[join].add_path(path);
+            self.make_dummy(join);
         }
         self.rels[join].dummy
+    }
+
+    /// Makes nothing the only path of a relation.
+    fn make_dummy(&mut self, rel: usize) {
+        self.rels[rel].dummy = true;
+        self.rels[rel].paths.clear();
+        self.rels[rel].partial.clear();
+        let path = self.dummy_path(rel);
+        self.rels[rel].add_path(path);
     }
 
     /// Joins with the semijoin's right side made unique first.

@@ -19,6 +19,22 @@ pub fn pull_up_subqueries(query: &mut Query, env: &Env) -> Result<()> {
         if *barrier || !is_simple(sub, env)? {
             continue;
         }
+        if sub.jointree.items.is_empty() {
+            // A row of its own, which the join with other tables needs no more.
+            if within.is_some() || sub.target_list.iter().any(|t| has_sublink(&t.expr)) {
+                continue;
+            }
+            sub.rtable.push(Rte {
+                kind: RteKind::Result,
+                alias: None,
+                eref: ir::Alias { name: "*RESULT*".into(), columns: Vec::new() },
+                lateral: false,
+                in_from: true,
+                perms: None,
+                security_quals: Vec::new(),
+            });
+            sub.jointree.items.push(FromItem::Table(sub.rtable.len() as u32));
+        }
         // Inner parts first: what they make of its columns decides.
         pull_up_subqueries(sub, env)?;
         let stays = nullable && !goes_null(sub, env)?
@@ -166,7 +182,6 @@ fn is_simple(sub: &Query, env: &Env) -> Result<bool> {
         || sub.limit_offset.is_some()
         || sub.has_for_update
         || !sub.ctes.is_empty()
-        || sub.jointree.items.is_empty()
     {
         return Ok(false);
     }

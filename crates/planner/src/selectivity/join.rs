@@ -260,3 +260,17 @@ impl Root<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_value_meets_the_first_that_equals_it() {
+        let pairs = equal_numbers(&[3.0, -0.0, f64::NAN, 7.0], &[0.0, f64::NAN, 3.0, 3.0]);
+        assert_eq!(pairs, [(0, 2), (1, 0)]);
+        let text = |s: &str| Datum::Bytes(s.into());
+        let pairs = equal_bytes(&[text("b"), Datum::Null], &[text("a"), text("b"), Datum::Null]);
+        assert_eq!(pairs, [(0, 1)]);
+    }
+}

@@ -307,3 +307,36 @@ fn chain_sets(sets: Vec<Vec<u32>>) -> Vec<Vec<Vec<u32>>> {
     }
     chains
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nested_sets_share_a_chain() {
+        let rollup =
+            GroupingSet::Rollup(vec![GroupingSet::Simple(vec![1]), GroupingSet::Simple(vec![2])]);
+        let sets = expand_sets(&[rollup]);
+        assert_eq!(sets, [vec![1, 2], vec![1], vec![]]);
+        let chains = chain_sets(sets);
+        assert_eq!(chains, [vec![vec![], vec![1], vec![1, 2]]]);
+        let apart = [GroupingSet::Simple(vec![1]), GroupingSet::Simple(vec![2])];
+        let chains = chain_sets(expand_sets(&[GroupingSet::Sets(apart.to_vec())]));
+        assert_eq!(chains.len(), 2);
+    }
+
+    #[test]
+    fn columns_follow_the_wanted_order() {
+        let clause = |target_ref| SortGroupClause {
+            target_ref,
+            eq_op: base::Oid(96),
+            sort_op: Some(base::Oid(97)),
+            descending: false,
+            nulls_first: false,
+            hashable: true,
+        };
+        let chain = [vec![3], vec![1, 2, 3]];
+        assert_eq!(column_order(&chain, &[clause(3), clause(2)]), [3, 2, 1]);
+        assert_eq!(column_order(&chain, &[clause(1)]), [3, 1, 2]);
+    }
+}
