@@ -194,7 +194,8 @@ impl Root<'_> {
         Ok(None)
     }
 
-    /// A restriction `left = right` of two members of a class, by their places; one that was written or made already is reused.
+    /// A restriction `left = right` of two members of a class, by their places; one that was
+    /// written or made already is reused.
     fn class_restriction(
         &mut self,
         index: usize,
