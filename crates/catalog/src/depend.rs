@@ -49,6 +49,8 @@ pub enum DependKind {
     PartitionSecondary,
     /// `e`: member of an extension.
     Extension,
+    /// `x`: goes with an extension that it is no member of.
+    AutoExtension,
 }
 
 impl DependKind {
@@ -61,6 +63,7 @@ impl DependKind {
             DependKind::PartitionPrimary => b'P',
             DependKind::PartitionSecondary => b'S',
             DependKind::Extension => b'e',
+            DependKind::AutoExtension => b'x',
         }
     }
 
@@ -72,6 +75,7 @@ impl DependKind {
             b'P' => DependKind::PartitionPrimary,
             b'S' => DependKind::PartitionSecondary,
             b'e' => DependKind::Extension,
+            b'x' => DependKind::AutoExtension,
             _ => DependKind::Normal,
         }
     }

@@ -611,7 +611,16 @@ impl Ddl<'_> {
                 format!("membership of role {} in role {}", name("member")?, name("roleid")?)
             }
             oids::PG_COLLATION => match self.view.find_collation(a.object)? {
-                Some(c) => format!("collation {}", quote(&c.name)),
+                Some(c) => {
+                    let near = self.view.collation_named(None, &c.name)?;
+                    match near.is_some_and(|n| n.oid == c.oid) {
+                        true => format!("collation {}", quote(&c.name)),
+                        false => {
+                            let schema = self.view.namespace(c.namespace)?;
+                            format!("collation {}.{}", quote(&schema.name), quote(&c.name))
+                        }
+                    }
+                }
                 None => format!("collation {}", a.object),
             },
             _ => self.describe_other(a)?,

@@ -212,7 +212,7 @@ impl Ddl<'_> {
             }
             let kind = match d.kind {
                 DependKind::Normal => why::NORMAL,
-                DependKind::Extension => why::PART,
+                DependKind::Extension | DependKind::AutoExtension => why::PART,
                 DependKind::Auto
                 | DependKind::Internal
                 | DependKind::PartitionPrimary

@@ -386,9 +386,11 @@ impl Ddl<'_> {
     pub fn inherit_constraints(&self, child: Oid, parent: &RelationDesc) -> Result<()> {
         for c in parent.constraints.iter().filter(|c| !c.no_inherit) {
             let rel = self.view.relation(child)?;
+            // No row of a new table can violate it.
+            let valid = ConstraintDesc { validated: c.enforced, ..c.clone() };
             match c.kind {
-                b'c' => self.copy_check(parent, &rel, c, false)?,
-                b'n' => self.copy_not_null(parent, &rel, c)?,
+                b'c' => self.copy_check(parent, &rel, &valid, false)?,
+                b'n' => self.copy_not_null(parent, &rel, &valid)?,
                 _ => {}
             }
         }
@@ -403,7 +405,11 @@ impl Ddl<'_> {
                 let rel = self.view.relation(child)?;
                 let name = &parent.tuple.attrs[c.columns[0] as usize - 1].name;
                 let Some(n) = rel.column_number(name) else { continue };
-                if rel.constraints.iter().any(|o| o.kind == b'n' && o.columns == [n]) {
+                let own = rel.constraints.iter().find(|o| o.kind == b'n' && o.columns == [n]);
+                if let Some(own) = own {
+                    if !own.validated && c.validated {
+                        return Err(incompatible(&own.name, &rel.name));
+                    }
                     continue;
                 }
                 if rel.kind.has_storage() {
@@ -838,4 +844,13 @@ pub fn same_expr(a: &Expr, b: &Expr) -> bool {
 
 fn same_text(a: &str, b: &str) -> Result<bool> {
     Ok(a == b || same_expr(&crate::cook::from_text(a)?, &crate::cook::from_text(b)?))
+}
+
+/// A NOT NULL that rows may violate does not become one that they may not.
+pub fn incompatible(constraint: &str, table: &str) -> Error {
+    err!(
+        OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "incompatible NOT VALID constraint \"{constraint}\" on relation \"{table}\""
+    )
+    .hint("You might need to validate it using ALTER TABLE ... VALIDATE CONSTRAINT.")
 }

@@ -207,6 +207,43 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// Fails if a column's NOT NULL is less than a primary key needs: of the table, and with ONLY
+    /// of its children, which get none from it.
+    fn not_null_fits_key(&self, rel: &RelationDesc, n: i16, only: bool) -> Result<()> {
+        let column = &rel.tuple.attrs[n as usize - 1].name;
+        let mut tables = vec![self.view.relation(rel.oid)?];
+        for child in if only { self.view.children(rel.oid)? } else { Vec::new() } {
+            tables.push(self.view.relation(child)?);
+        }
+        for table in tables {
+            let Some(m) = table.column_number(column) else { continue };
+            let found = table.constraints.iter().find(|c| c.kind == b'n' && c.columns == [m]);
+            let Some(c) = found.filter(|c| !c.validated || c.no_inherit) else { continue };
+            let (mark, hint) = match c.no_inherit {
+                true => (
+                    "NO INHERIT",
+                    "You might need to make the existing constraint inheritable using ALTER TABLE \
+                     ... ALTER CONSTRAINT ... INHERIT.",
+                ),
+                false => (
+                    "NOT VALID",
+                    "You might need to validate it using ALTER TABLE ... VALIDATE CONSTRAINT.",
+                ),
+            };
+            return Err(err!(
+                OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "cannot create primary key on column \"{column}\""
+            )
+            .detail(format!(
+                "The constraint \"{}\" on column \"{column}\" of table \"{}\", marked {mark}, \
+                 is incompatible with a primary key.",
+                c.name, table.name
+            ))
+            .hint(hint));
+        }
+        Ok(())
+    }
+
     /// A PRIMARY KEY or UNIQUE constraint: its index and its row.
     pub fn add_key(
         &self,
@@ -254,6 +291,7 @@ impl Ddl<'_> {
         let name = self.key_name(&rel, constraint, key, primary)?;
         if primary {
             for k in &keys {
+                self.not_null_fits_key(&rel, k.attnum, only)?;
                 self.add_not_null(table, k.attnum, None, false, true)?;
             }
             self.pass_on_not_null(table)?;

@@ -230,39 +230,8 @@ impl Ddl<'_> {
         for element in &stmt.elements {
             match element {
                 TableElement::Column(def) if def.type_name.is_none() => {
-                    let Some(at) = columns.iter().position(|c| c.name == def.name) else {
-                        bail!(UNDEFINED_COLUMN, "column \"{}\" does not exist", def.name);
-                    };
-                    let mut column = columns[at].clone();
-                    (column.has_default, column.generated, column.identity) = (false, 0, 0);
-                    self.column_options(
-                        &stmt.rel.name,
-                        def,
-                        &mut column,
-                        at as i16 + 1,
-                        namespace,
-                        persistence,
-                        later,
-                    )?;
-                    if stmt.partition_of.is_some() {
-                        if column.identity != 0 {
-                            bail!(
-                                FEATURE_NOT_SUPPORTED,
-                                "identity columns are not supported on partitions"
-                            );
-                        }
-                        super::inherit::check_generation(&columns[at], &column)?;
-                    } else if column.generated != 0 || column.identity != 0 {
-                        let what = if column.generated != 0 { "generated" } else { "identity" };
-                        bail!(
-                            FEATURE_NOT_SUPPORTED,
-                            "{what} columns are not supported on typed tables"
-                        );
-                    }
-                    column.has_default |= columns[at].has_default;
-                    (column.generated, column.identity) =
-                        (columns[at].generated, columns[at].identity);
-                    columns[at] = column;
+                    let place = (namespace, persistence);
+                    self.told_column(stmt, def, &mut columns, place, later)?;
                 }
                 TableElement::Column(def) => {
                     own_place += 1;
@@ -324,25 +293,66 @@ impl Ddl<'_> {
             };
             later.note_not_null(i as i16 + 1, &column, name, no_inherit, true)?;
         }
-        self.mark_not_null(&mut columns, later);
+        self.mark_not_null(&mut columns, later)?;
         Ok(columns)
     }
 
+    /// What PARTITION OF or OF says of a column that the table has anyway.
+    fn told_column<'s>(
+        &self,
+        stmt: &'s CreateTableStmt,
+        def: &'s ColumnDef,
+        columns: &mut [NewColumn],
+        (namespace, persistence): (Oid, Persistence),
+        later: &mut Later<'s>,
+    ) -> Result<()> {
+        let Some(at) = columns.iter().position(|c| c.name == def.name) else {
+            bail!(UNDEFINED_COLUMN, "column \"{}\" does not exist", def.name);
+        };
+        let mut column = columns[at].clone();
+        (column.has_default, column.generated, column.identity) = (false, 0, 0);
+        self.column_options(
+            &stmt.rel.name,
+            def,
+            &mut column,
+            at as i16 + 1,
+            namespace,
+            persistence,
+            later,
+        )?;
+        if stmt.partition_of.is_some() {
+            if column.identity != 0 {
+                bail!(FEATURE_NOT_SUPPORTED, "identity columns are not supported on partitions");
+            }
+            super::inherit::check_generation(&columns[at], &column)?;
+        } else if column.generated != 0 || column.identity != 0 {
+            let what = if column.generated != 0 { "generated" } else { "identity" };
+            bail!(FEATURE_NOT_SUPPORTED, "{what} columns are not supported on typed tables");
+        }
+        column.has_default |= columns[at].has_default;
+        (column.generated, column.identity) = (columns[at].generated, columns[at].identity);
+        columns[at] = column;
+        Ok(())
+    }
+
     /// Columns are made NOT NULL at once, so that no second version of their rows is needed.
-    fn mark_not_null(&self, columns: &mut [NewColumn], later: &mut Later<'_>) {
+    fn mark_not_null(&self, columns: &mut [NewColumn], later: &mut Later<'_>) -> Result<()> {
+        let mut keyed = Vec::new();
         for p in &later.keys {
             let ConstraintKind::PrimaryKey(key) = &p.constraint.kind else { continue };
             for name in &key.columns {
-                if let Some(i) = columns.iter().position(|c| c.name == *name)
-                    && !later.not_null.iter().any(|n| n.0 == i as i16 + 1)
-                {
-                    later.not_null.push((i as i16 + 1, None, false));
+                if let Some(i) = columns.iter().position(|c| c.name == *name) {
+                    keyed.push((i as i16 + 1, name.clone(), p.column.is_none()));
                 }
             }
+        }
+        for (number, name, at_table) in keyed {
+            later.note_not_null(number, &name, None, false, at_table)?;
         }
         for (n, _, _) in &later.not_null {
             columns[*n as usize - 1].not_null = true;
         }
+        Ok(())
     }
 
     pub(super) fn table_column<'s>(
@@ -395,7 +405,26 @@ impl Ddl<'_> {
     ) -> Result<()> {
         let plain_default =
             |later: &Later<'_>| later.defaults.iter().any(|d| d.0 == number && d.2 == 0);
+        let mut nullable = false;
         for c in &def.constraints {
+            let not_null = later.not_null.iter().any(|n| n.0 == number);
+            let clashes = match c.kind {
+                ConstraintKind::Null => not_null,
+                ConstraintKind::NotNull(_)
+                | ConstraintKind::PrimaryKey(_)
+                | ConstraintKind::Identity { .. } => nullable,
+                _ => false,
+            };
+            nullable |= matches!(c.kind, ConstraintKind::Null);
+            if clashes {
+                return Err(err!(
+                    SYNTAX_ERROR,
+                    "conflicting NULL/NOT NULL declarations for column \"{}\" of table \
+                     \"{table}\"",
+                    def.name
+                )
+                .at(c.pos));
+            }
             let twice = match c.kind {
                 ConstraintKind::Generated { .. } if column.generated != 0 => {
                     Some("multiple generation clauses")

@@ -624,6 +624,10 @@ fn run_definition(ddl: &Ddl<'_>, stmt: &Stmt) -> Result<String> {
             ddl.set_schema(s)?;
             return Ok(format!("ALTER {}", kind_word(s.object.kind)));
         }
+        Stmt::Depends(d) => {
+            ddl.depends_on_extension(d)?;
+            return Ok(format!("ALTER {}", kind_word(d.object.kind)));
+        }
         Stmt::Owner(o) => {
             ddl.owner_stmt(o)?;
             return Ok(format!("ALTER {}", kind_word(o.object.kind)));

@@ -110,6 +110,9 @@ impl Alter<'_, '_> {
         };
         ddl.check_columns(&[crate::ddl::column::NewColumn::new(new.column, ty, collation)])?;
         let twice = self.with_work(rel.oid, |w| w.changed.contains(&n))?;
+        if twice && inherited {
+            return Ok(());
+        }
         if twice {
             bail!(FEATURE_NOT_SUPPORTED, "cannot alter type of column \"{}\" twice", new.column);
         }
@@ -155,14 +158,10 @@ impl Alter<'_, '_> {
         for child in children {
             let Some(m) = child.column_number(new.column) else { continue };
             let count = self.ddl.column_row(child.oid, m)?.i16("attinhcount")?;
-            if count > 1
-                && !child.of_type.is_valid()
-                && !self
-                    .work
-                    .borrow()
-                    .iter()
-                    .any(|w| w.table == child.oid && w.changed.contains(&m))
-            {
+            // All the parents that it has the column from change too.
+            let changes = |p: &&Oid| self.work.borrow().iter().any(|w| w.table == **p);
+            let parents = child.parents.iter().filter(changes).count();
+            if i32::from(count) > parents as i32 && !child.of_type.is_valid() {
                 bail!(
                     INVALID_TABLE_DEFINITION,
                     "cannot alter inherited column \"{}\" of relation \"{}\"",

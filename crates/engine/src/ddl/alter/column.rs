@@ -130,7 +130,7 @@ impl Alter<'_, '_> {
                 .find(|c| c.kind == b'n' && c.columns == [n])
                 .map(|c| c.name.to_string());
             for child in children {
-                self.inherit_not_null(&child, column, name.as_deref())?;
+                self.inherit_not_null(&child, column, name.as_deref(), true)?;
             }
         }
         Ok(())
@@ -142,9 +142,12 @@ impl Alter<'_, '_> {
         child: &Arc<RelationDesc>,
         column: &str,
         name: Option<&str>,
+        valid: bool,
     ) -> Result<()> {
         let ddl = self.ddl;
         let Some(n) = child.column_number(column) else { return Ok(()) };
+        // A table may be reached on more than one way.
+        let child = &ddl.view.relation(child.oid)?;
         let found = child.constraints.iter().find(|c| c.kind == b'n' && c.columns == [n]);
         match found {
             Some(c) => {
@@ -152,12 +155,14 @@ impl Alter<'_, '_> {
                 let count = row.i16("coninhcount")?;
                 row.set_i16("coninhcount", count + 1)?;
                 ddl.rows.update(row)?;
-                if !c.validated {
+                if !c.validated && valid {
                     self.validate_constraint(child, c.name.as_ref(), true)?;
                 }
             }
             None => {
-                self.with_work(child.oid, |w| w.not_null.push(n))?;
+                if valid {
+                    self.with_work(child.oid, |w| w.not_null.push(n))?;
+                }
                 let free = name.filter(|n| !child.constraints.iter().any(|c| &*c.name == *n));
                 ddl.add_not_null(child.oid, n, free, false, false)?;
                 let made = ddl.view.relation(child.oid)?;
@@ -165,11 +170,13 @@ impl Alter<'_, '_> {
                     made.constraints.iter().find(|c| c.kind == b'n' && c.columns == [n])
                 {
                     let mut row = ddl.constraint_row(c.oid)?;
-                    row.set_i16("coninhcount", 1)?.set_bool("conislocal", false)?;
+                    row.set_i16("coninhcount", 1)?
+                        .set_bool("conislocal", false)?
+                        .set_bool("convalidated", valid)?;
                     ddl.rows.update(row)?;
                 }
                 for grandchild in self.children(child.oid)? {
-                    self.inherit_not_null(&grandchild, column, name)?;
+                    self.inherit_not_null(&grandchild, column, name, valid)?;
                 }
             }
         }

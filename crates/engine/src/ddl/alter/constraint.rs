@@ -110,6 +110,9 @@ impl Alter<'_, '_> {
                 )
                 .hint("You might need to make the existing constraint inheritable using ALTER TABLE ... ALTER CONSTRAINT ... INHERIT."));
             }
+            if !old.validated && !c.not_valid {
+                return Err(crate::ddl::inherit::incompatible(&old.name, &rel.name));
+            }
             if let Some(name) = &c.name
                 && *name != *old.name
             {
@@ -123,15 +126,6 @@ impl Alter<'_, '_> {
                     "A not-null constraint named \"{}\" already exists for this column.",
                     old.name
                 )));
-            }
-            if !old.validated && !c.not_valid {
-                return Err(err!(
-                    OBJECT_NOT_IN_PREREQUISITE_STATE,
-                    "incompatible NOT VALID constraint \"{}\" on relation \"{}\"",
-                    old.name,
-                    rel.name
-                )
-                .hint("You might need to validate it using ALTER TABLE ... VALIDATE CONSTRAINT."));
             }
             if !old.is_local {
                 let mut row = ddl.constraint_row(old.oid)?;
@@ -162,7 +156,7 @@ impl Alter<'_, '_> {
         }
         for child in children {
             let name = made.as_ref().map(|m| m.name.to_string());
-            self.inherit_not_null(&child, column, name.as_deref())?;
+            self.inherit_not_null(&child, column, name.as_deref(), !c.not_valid)?;
         }
         Ok(())
     }
@@ -388,7 +382,7 @@ impl Alter<'_, '_> {
         let Some(column) = column else { return Ok(()) };
         for child in self.children(rel.oid)? {
             match inherit {
-                true => self.inherit_not_null(&child, &column, Some(&c.name))?,
+                true => self.inherit_not_null(&child, &column, Some(&c.name), true)?,
                 false => {
                     let n = child.column_number(&column);
                     let found = child

@@ -208,11 +208,33 @@ impl Ddl<'_> {
                 "inherited column \"{column}\" must be renamed in child tables too"
             );
         }
-        for child in children {
-            self.storage.lock(child, LockMode::AccessExclusive)?;
-            let child = self.view.relation(child)?;
-            self.rename_column(&child, column, new, true, 1)?;
+        let mut tree = vec![rel.oid];
+        let mut next = 0;
+        while next < tree.len() {
+            for child in self.view.children(tree[next])? {
+                if !tree.contains(&child) {
+                    self.storage.lock(child, LockMode::AccessExclusive)?;
+                    tree.push(child);
+                }
+            }
+            next += 1;
         }
+        for below in &tree[1..] {
+            // All the parents that it has the column from are renamed too.
+            let below = self.view.relation(*below)?;
+            let parents = below.parents.iter().filter(|p| tree.contains(p)).count();
+            self.rename_own_column(&below, column, new, parents as i16)?;
+        }
+        self.rename_own_column(rel, column, new, expected)
+    }
+
+    fn rename_own_column(
+        &self,
+        rel: &RelationDesc,
+        column: &str,
+        new: &str,
+        expected: i16,
+    ) -> Result<()> {
         let Some(n) = rel.column_number(column) else {
             if crate::ddl::column::SYSTEM_COLUMNS.iter().any(|s| s.0 == column) {
                 bail!(FEATURE_NOT_SUPPORTED, "cannot rename system column \"{column}\"");
