@@ -388,11 +388,7 @@ SELECT NULL::oid AS funcid, NULL::name AS schemaname, NULL::name AS funcname,
   NULL::double precision AS self_time
 WHERE false;
 -- pg_catalog.pg_stat_recovery_prefetch
-SELECT NULL::timestamp with time zone AS stats_reset, NULL::bigint AS prefetch,
-  NULL::bigint AS hit, NULL::bigint AS skip_init, NULL::bigint AS skip_new,
-  NULL::bigint AS skip_fpw, NULL::bigint AS skip_rep, NULL::integer AS wal_distance,
-  NULL::integer AS block_distance, NULL::integer AS io_depth
-WHERE false;
+SELECT * FROM pg_stat_get_recovery_prefetch();
 -- pg_catalog.pg_replication_origin_status
 SELECT NULL::oid AS local_id, NULL::text AS external_id, NULL::pg_lsn AS remote_lsn,
   NULL::pg_lsn AS local_lsn

@@ -7,6 +7,7 @@
 //! It must never know how statements are executed.
 
 mod backend;
+mod ciphers;
 mod clients;
 mod config;
 mod conn;

@@ -72,7 +72,19 @@ impl Tls {
         let key = key.map_err(|e| {
             fatal(format!("could not load private key file \"{}\": {e}", key_path.display()))
         })?;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let provider = crate::ciphers::provider(d).map_err(|setting| match setting {
+            "ssl_groups" => fatal(format!(
+                "could not set group names specified in ssl_groups: {}",
+                d.show(setting)
+            )),
+            "ssl_tls13_ciphers" => fatal(
+                "could not set the TLSv1.3 cipher suites (no valid ciphers \
+                                          available)"
+                    .into(),
+            ),
+            _ => fatal("could not set the TLSv1.2 cipher list (no valid ciphers available)".into()),
+        })?;
+        let provider = Arc::new(provider);
         let builder = ServerConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(&versions(d)?)
             .map_err(|e| fatal(format!("could not set SSL protocol versions: {e}")))?;
@@ -99,6 +111,7 @@ impl Tls {
         let mut config = builder
             .with_single_cert(chain.clone(), key)
             .map_err(|e| fatal(format!("check of private key failed: {e}")))?;
+        config.ignore_client_order = d.show("ssl_prefer_server_ciphers") == "on";
         config.alpn_protocols = vec![b"postgresql".to_vec()];
         Ok(Some(Tls { config: Arc::new(config), end_point }))
     }

@@ -1,5 +1,5 @@
-//! How a vacuum is slowed down: pages found, read and changed cost points, and when enough have come
-//! together it naps (`vacuum_cost_*`, `autovacuum_vacuum_cost_*`).
+//! How a vacuum is slowed down: pages found, read and changed cost points, and when enough have
+//! come together it naps (`vacuum_cost_*`, `autovacuum_vacuum_cost_*`).
 
 use crate::Session;
 use base::wait::WaitEvent;

@@ -42,7 +42,6 @@ pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<R
         "get_backend_wal" => return Some(Err(base::Error::unsupported(name))),
         "get_archiver" => Some(archiver(env)),
         "get_backend_subxact" => Some(subtransactions(env, args)),
-        "get_recovery_prefetch" => Some(prefetched(env)),
         _ => None,
     };
     if let Some(values) = row {
@@ -279,6 +278,7 @@ pub fn rows(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<R
         }
         "pg_stat_get_io" => io(env),
         "pg_stat_get_slru" => slru(env),
+        "pg_stat_get_recovery_prefetch" => vec![prefetched(env)],
         "pg_stat_get_progress_info" => return Some(progress(env, args)),
         "pg_get_wait_events" => wait_events(),
         "pg_get_backend_memory_contexts" => vec![memory(env)],
