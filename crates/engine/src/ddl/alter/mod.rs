@@ -166,6 +166,9 @@ impl Ddl<'_> {
             other => other?,
         };
         let Some(rel) = found else {
+            if let Some(schema) = schema.filter(|s| !missing_ok && *s != "pg_temp") {
+                self.view.require_namespace(schema)?;
+            }
             let shown = match schema {
                 Some(s) => format!("{s}.{}", name.name),
                 None => name.name.clone(),
