@@ -272,7 +272,7 @@ fn fix_modify(plan: &mut Plan) {
         let fix = |e: &mut Expr| {
             walk::replace(e, &mut |x| match x {
                 Expr::Var(v) if v.varno == own => None,
-                Expr::Var(_) => find(x, &child, OUTER_VAR),
+                Expr::Var(_) => find(x, child, OUTER_VAR),
                 _ => None,
             });
         };

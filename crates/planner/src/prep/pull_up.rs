@@ -37,8 +37,7 @@ pub fn pull_up_subqueries(query: &mut Query, env: &Env) -> Result<()> {
         }
         // Inner parts first: what they make of its columns decides.
         pull_up_subqueries(sub, env)?;
-        let stays = nullable && !goes_null(sub, env)?
-            || nullable && whole_rows.contains(&index)
+        let stays = nullable && (whole_rows.contains(&index) || !goes_null(sub, env)?)
             || sets_nulls && !has_columns_of_its_own(sub)
             || rte.lateral && within.is_some_and(|w| !refers_within(sub, &w))
             || rte.lateral && sub.jointree.items.iter().any(|i| outer_join_refers_up(i, false));
