@@ -62,15 +62,13 @@ impl ViewLookup {
     ) -> Result<(Option<&'n str>, &'n str)> {
         let shown = || name.parts.join(".");
         match name.parts.as_slice() {
-            [database, ..] if name.parts.len() == 3 => {
-                if **database != *self.view.context().database_name {
-                    let quotes = if what == "relation" { "\"" } else { "" };
-                    let shown = format!("{quotes}{}{quotes}", shown());
-                    return Err(err!(
-                        FEATURE_NOT_SUPPORTED,
-                        "cross-database references are not implemented: {shown}"
-                    ));
-                }
+            [database, _, _] if **database != *self.view.context().database_name => {
+                let quotes = if what == "relation" { "\"" } else { "" };
+                let shown = format!("{quotes}{}{quotes}", shown());
+                return Err(err!(
+                    FEATURE_NOT_SUPPORTED,
+                    "cross-database references are not implemented: {shown}"
+                ));
             }
             parts if parts.len() > 3 => {
                 return Err(err!(
