@@ -19,7 +19,7 @@ fn run_inside(outer: &StatementEnv<'_>, sql: &str, most: Option<usize>) -> Resul
     let core = env.core;
     let stmts = core.parse(sql)?;
     let [stmt] = stmts.as_slice() else {
-        bail!(FEATURE_NOT_SUPPORTED, "one query is wanted, not {}", stmts.len());
+        bail!(INVALID_CURSOR_DEFINITION, "cannot open multi-query plan as cursor");
     };
     if !is_query(&stmt.stmt) {
         bail!(INVALID_CURSOR_DEFINITION, "invalid query: \"{sql}\"");

@@ -172,7 +172,17 @@ impl TypeLookup for ViewLookup {
             }
             oids::REGROLE => quote(&view.find_role(oid).ok()??.name),
             oids::REGNAMESPACE => quote(&view.find_namespace(oid).ok()??.name),
-            oids::REGOPER => view.find_operator(oid).ok()??.name.to_string(),
+            oids::REGOPER => {
+                let o = view.find_operator(oid).ok()??;
+                // Qualified where the name alone would not find it back.
+                match view.operators_named(None, &o.name).ok()?.len() == 1 {
+                    true => o.name.to_string(),
+                    false => match view.find_namespace(o.namespace) {
+                        Ok(Some(n)) => format!("{}.{}", quote(&n.name), o.name),
+                        _ => o.name.to_string(),
+                    },
+                }
+            }
             oids::REGOPERATOR => {
                 let o = view.find_operator(oid).ok()??;
                 let side = |t: Oid| match t.is_valid() {

@@ -330,7 +330,8 @@ fn has_role(s: &dyn SysSession, args: &Args) -> Result<Datum> {
         None => (word, false),
     };
     if !matches!(plain.as_str(), "USAGE" | "MEMBER" | "SET") {
-        bail!(INVALID_PARAMETER_VALUE, "unrecognized privilege type: \"{given}\"");
+        let first = given.split(',').next().unwrap_or("").trim();
+        bail!(INVALID_PARAMETER_VALUE, "unrecognized privilege type: \"{first}\"");
     }
     if superuser(s, user)? || (user == role && !admin) {
         return Ok(Datum::Bool(true));

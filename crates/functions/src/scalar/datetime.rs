@@ -30,6 +30,8 @@ pub(crate) fn interval_datum(value: Interval) -> Blob {
 
 /// The zone of this name or specification, with PostgreSQL's error.
 pub(crate) fn zone_named(name: &str, cx: &FnCtx) -> Result<Arc<TimeZone>> {
+    // No name is longer.
+    let name = &name[..(0..=255).rev().find(|n| name.is_char_boundary(*n)).unwrap_or(0)];
     match zone_by_word(name, &cx.env.format().timezone) {
         Some(Ok(offset)) => Ok(TimeZone::fixed(offset)),
         Some(Err(zone)) => Ok(zone),
@@ -509,7 +511,7 @@ fn shift(t: i64, zone: &[u8], sign: i64) -> Result<i64> {
         return Ok(t);
     }
     let seconds = i64::from(zone_interval(&interval(zone))?);
-    check_timestamp(t + sign * seconds * USECS_PER_SEC)
+    check_timestamp(t.checked_add(sign * seconds * USECS_PER_SEC).ok_or_else(timestamp_range)?)
 }
 
 fn timetz_at(bytes: &[u8], west: i32) -> Vec<u8> {
@@ -574,7 +576,11 @@ fn field_range(kind: &str, text: String) -> Error {
 fn make_date(year: i32, month: i32, day: i32) -> Result<i32> {
     // A year before Christ is shown as it is counted from then on.
     let text = || {
-        let shown = if year < 0 { i64::from(year) + 1 } else { i64::from(year) };
+        let shown = match year {
+            i32::MIN => i64::from(year),
+            ..0 => i64::from(year) + 1,
+            _ => i64::from(year),
+        };
         format!("{shown}-{month:02}-{day:02}")
     };
     // Negative years are BC; there is no year 0.
@@ -625,7 +631,11 @@ fn general(x: f64) -> String {
 }
 
 fn seconds_text(second: f64) -> String {
-    format!("{:0>2}", general(second))
+    match second.is_infinite() {
+        true if second > 0.0 => "Infinity".to_string(),
+        true => "-Infinity".to_string(),
+        false => format!("{:0>2}", general(second)),
+    }
 }
 
 fn make_timestamp(args: &[Datum]) -> Result<i64> {

@@ -337,15 +337,17 @@ fn lsn_plus(lsn: i64, n: &[u8], add: bool) -> Result<i64> {
     let n = types::numeric::Numeric::decode(n);
     if n.is_nan() {
         bail!(
-            NUMERIC_VALUE_OUT_OF_RANGE,
+            FEATURE_NOT_SUPPORTED,
             "cannot {} NaN {} pg_lsn",
             if add { "add" } else { "subtract" },
             if add { "to" } else { "from" }
         );
     }
-    let delta = n.to_i128().ok_or_else(lsn_range)?;
-    let delta = if add { delta } else { -delta };
-    u64::try_from(lsn as u64 as i128 + delta).map(|v| v as i64).map_err(|_| lsn_range())
+    // What comes out is rounded, not what is added.
+    let lsn = types::numeric::Numeric::from(lsn as u64 as i128);
+    let sum = if add { lsn.add(&n) } else { lsn.sub(&n) };
+    let place = sum.to_i128().and_then(|v| u64::try_from(v).ok());
+    place.map(|v| v as i64).ok_or_else(lsn_range)
 }
 
 const LSN: &[FnDef] = &[
@@ -359,6 +361,9 @@ const LSN: &[FnDef] = &[
         let n = types::numeric::Numeric::decode(n);
         if n.is_nan() {
             bail!(FEATURE_NOT_SUPPORTED, "cannot convert NaN to pg_lsn");
+        }
+        if !n.is_finite() {
+            bail!(FEATURE_NOT_SUPPORTED, "cannot convert infinity to pg_lsn");
         }
         n.to_i128()
             .and_then(|v| u64::try_from(v).ok())

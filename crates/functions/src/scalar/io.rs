@@ -58,6 +58,8 @@ pub(crate) fn io_row(cx: &mut FnCtx, args: &[Datum]) -> Result<Datum> {
     let io = cx.env.io();
     let typmod = args.get(2).map_or(-1, Datum::as_i32);
     match kind {
+        // A domain that is not known has no value.
+        IoKind::Input if args.get(1).is_some_and(Datum::is_null) => Ok(Datum::Null),
         IoKind::Input => {
             let target = target_of(cx, type_oid, args)?;
             types::io::input(target, args[0].as_str(), typmod, &io)
@@ -86,12 +88,14 @@ fn target_of(cx: &FnCtx, type_oid: Oid, args: &[Datum]) -> Result<Oid> {
     if type_oid.is_valid() {
         return Ok(type_oid);
     }
-    let Some(given) = args.get(1).map(Datum::as_oid) else { return Ok(cx.call.ret_type) };
+    let Some(given) = args.get(1).filter(|d| !d.is_null()).map(Datum::as_oid) else {
+        return Ok(cx.call.ret_type);
+    };
     let info = cx.env.catalog().types().type_info(given);
     let symbol = builtin::proc(cx.call.fn_oid).map_or("", |p| p.proname);
     let of_array = symbol.starts_with("array_");
     let Some(info) = info else {
-        return Err(match of_array || given.is_valid() {
+        return Err(match of_array {
             true => err!(INTERNAL_ERROR, "cache lookup failed for type {given}"),
             false => err!(UNDEFINED_OBJECT, "type with OID {given} does not exist"),
         });

@@ -480,7 +480,13 @@ const ROWS: &[FnDef] = &[
     raw!(json_to_record(cx, args) { record(cx, args, false, false) }),
     raw!(jsonb_to_record(cx, args) { record(cx, args, false, true) }),
     raw!(jsonb_populate_record_valid(cx, args) {
-        Datum::Bool(record(cx, args, true, true).is_ok())
+        match record(cx, args, true, true) {
+            Err(e) if e.message().ends_with("must be a row type") => Err(err!(
+                DATATYPE_MISMATCH,
+                "first argument of jsonb_populate_record must be a row type"
+            )),
+            made => Ok(Datum::Bool(made.is_ok())),
+        }
     }),
 ];
 

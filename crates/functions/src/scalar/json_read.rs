@@ -256,6 +256,15 @@ fn strip_text(piece: Piece, arrays: bool, out: &mut String) -> Result<()> {
     let object = match piece.kind {
         Token::ObjectStart => true,
         Token::ArrayStart => false,
+        Token::String => {
+            // Strings are written anew, without escapes that need not be.
+            let mut quoted = Vec::new();
+            if let Json::String(text) = json::parse(piece.text)? {
+                json::escape(&text, &mut quoted);
+            }
+            out.push_str(&String::from_utf8_lossy(&quoted));
+            return Ok(());
+        }
         _ => {
             out.push_str(piece.text);
             return Ok(());

@@ -183,8 +183,8 @@ const FUNCTIONS: &[FnDef] = &[
     row!(inetpl(a: &[u8], n: i64) { plus(a, n as i128) }),
     row!("2631"(n: i64, a: &[u8]) { plus(a, n as i128) }),
     row!(inetmi_int8(a: &[u8], n: i64) {
-        // The least number has no counterpart to add.
-        plus(a, i128::from(n.checked_neg().ok_or_else(out_of_range)?))
+        // The least number has no counterpart, and stays as it is.
+        plus(a, i128::from(n.wrapping_neg()))
     }),
     row!(inetmi(a: &[u8], b: &[u8]) {
         let (x, y) = (inet(a), inet(b));

@@ -162,7 +162,7 @@ impl<'a> Decoder<'a> {
             return Err(DtError::BadFormat);
         }
         for (i, field) in fields.iter().enumerate() {
-            let set = self.field(field, &fields[i + 1..])?;
+            let set = self.field(field, &fields[i + 1..], i == 0)?;
             if self.mask & set != 0 {
                 return Err(DtError::BadFormat);
             }
@@ -174,10 +174,10 @@ impl<'a> Decoder<'a> {
         self.finish()
     }
 
-    fn field(&mut self, field: &Field, rest: &[Field]) -> Result<u32, DtError> {
+    fn field(&mut self, field: &Field, rest: &[Field], first: bool) -> Result<u32, DtError> {
         let text = field.text.as_str();
         match field.kind {
-            FieldKind::Date => self.date_field(text),
+            FieldKind::Date => self.date_field(text, rest, first),
             FieldKind::Time => {
                 if let Some(part) = self.pending.take() {
                     // A date by Julian day may have a time joined to it: not with colons.
@@ -199,7 +199,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// A field with separators: a date, a zone's name, or a number joined to an offset.
-    fn date_field(&mut self, text: &str) -> Result<u32, DtError> {
+    fn date_field(&mut self, text: &str, rest: &[Field], first: bool) -> Result<u32, DtError> {
         let starts_with_digit = text.as_bytes()[0].is_ascii_digit();
         if self.pending == Some(Part::Julian) {
             // A Julian day with an offset.
@@ -209,6 +209,12 @@ impl<'a> Decoder<'a> {
             let julian: i32 = number.parse().map_err(|_| DtError::FieldRange)?;
             self.set_julian(julian);
             return Ok(DATE | TIME | ZONE);
+        }
+        // First of several, before a time or with another such behind, it can only be a date.
+        let dated = rest.first().is_some_and(|f| f.kind == FieldKind::Time)
+            || rest.last().is_some_and(|f| f.kind == FieldKind::Date);
+        if self.time_only && first && dated {
+            return self.date(text);
         }
         let have_date = self.mask & DATE == DATE || (self.time_only && starts_with_digit);
         if have_date || self.iso_time {

@@ -141,7 +141,7 @@ fn word(b: &[u8], at: &mut usize) -> FieldKind {
     let next = get(*at);
     let joined = match next {
         b'-' | b'/' | b'.' => true,
-        b'+' | b'0'..=b'9' | b'_' | b':' => {
+        b'+' | b'0'..=b'9' | b':' => {
             let text = String::from_utf8_lossy(&b[start..*at]).to_ascii_lowercase();
             date_word(&text).is_none_or(|w| w == Word::Utc)
         }

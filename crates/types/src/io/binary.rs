@@ -413,9 +413,14 @@ fn send_bytes(type_oid: Oid, b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Result<
         | oid::NAME
         | oid::JSON
         | oid::UNKNOWN
-        | oid::CSTRING
-        | oid::XML => {
+        | oid::CSTRING => {
             out.extend_from_slice(&cx.format.client_encoding.encode(b)?);
+        }
+        oid::XML => {
+            // The declaration says what the text is now.
+            let text = std::str::from_utf8(b).map(crate::xml::value::output);
+            let text = text.map_or_else(|_| b.to_vec(), |t| t.to_string().into_bytes());
+            out.extend_from_slice(&cx.format.client_encoding.encode(&text)?);
         }
         oid::BYTEA | oid::UUID | oid::MACADDR | oid::MACADDR8 => out.extend_from_slice(b),
         oid::NUMERIC => {

@@ -96,11 +96,19 @@ pub(super) fn timestamp_in(text: &str, typmod: i32, cx: &IoCtx) -> Result<i64> {
         Some(Special::Now) => to_local(cx.now, &cx.format.timezone)?,
         None => d.local().map_err(|_| out_of_range(text))?,
     };
+    check_precision(typmod)?;
     in_range(round_micros(local, typmod), text)
 }
 
 fn out_of_range(text: &str) -> base::Error {
     err!(DATETIME_FIELD_OVERFLOW, "timestamp out of range: \"{text}\"")
+}
+
+fn check_precision(typmod: i32) -> Result<()> {
+    match typmod {
+        -1..=6 => Ok(()),
+        n => Err(err!(INVALID_PARAMETER_VALUE, "timestamp({n}) precision must be between 0 and 6")),
+    }
 }
 
 fn in_range(t: i64, text: &str) -> Result<i64> {
@@ -121,5 +129,6 @@ pub(super) fn timestamptz_in(text: &str, typmod: i32, cx: &IoCtx) -> Result<i64>
             local.checked_sub(offset as i64 * USECS_PER_SEC).ok_or_else(|| out_of_range(text))?
         }
     };
+    check_precision(typmod)?;
     in_range(round_micros(t, typmod), text)
 }

@@ -211,6 +211,9 @@ impl<F: FnMut(&str, u8, bool) -> Result<Piece>> Parser<'_, F> {
         }
         let quoted = self.rest.starts_with('\'');
         let found = word(&mut self.rest, |c| "&|!()<:".contains(c));
+        if found.is_none() && self.rest.ends_with('\\') {
+            return Err(super::vector::unfinished(self.text));
+        }
         let Some(word) = found.filter(|w| quoted || !w.is_empty()) else {
             if self.rest.is_empty() && !quoted {
                 return Err(err!(SYNTAX_ERROR, "no operand in tsquery: \"{}\"", self.text));

@@ -287,7 +287,9 @@ impl Value {
                 let _ = write!(out, "{}", (self.month - 1) / 3 + 1);
             }
             Field::Julian => {
-                let _ = write!(out, "{}", datetime::julian_day(self.year, self.month, self.day));
+                // An interval's days may be any number.
+                let first = datetime::julian_day(self.year, self.month, 0);
+                let _ = write!(out, "{}", first.wrapping_add(self.day));
             }
             Field::YearComma => {
                 let year = self.shown_year(self.year);

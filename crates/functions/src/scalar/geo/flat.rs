@@ -176,11 +176,8 @@ pub(super) fn segments_meet(l: &Lseg, m: &Lseg) -> Result<Option<Point>> {
 /// The point of a segment nearest to another one, and how far it is.
 pub(super) fn nearest_on_segment(l: &Lseg, p: Point) -> Result<(Point, f64)> {
     let upright = Line::with_slope(p, inverse_slope(l.p[0], l.p[1]));
-    let q = match segment_meets_line(l, &upright)? {
-        Some(q) => q,
-        None if nearer(distance(p, l.p[0])?, distance(p, l.p[1])?) => l.p[0],
-        None => l.p[1],
-    };
+    // The end nearer to the line that is upright on the segment.
+    let (q, _) = segment_to_line(l, &upright)?;
     Ok((q, distance(p, q)?))
 }
 
