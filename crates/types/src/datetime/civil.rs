@@ -24,16 +24,19 @@ pub struct Civil {
 /// Julian day number of a date; years down to -4713.
 pub const fn julian_day(year: i32, month: i32, day: i32) -> i32 {
     let (mut y, mut m) = (year, month);
+    // What is given may be an interval's parts, which can be any numbers.
     if m > 2 {
-        m += 1;
-        y += 4800;
+        m = m.wrapping_add(1);
+        y = y.wrapping_add(4800);
     } else {
-        m += 13;
-        y += 4799;
+        m = m.wrapping_add(13);
+        y = y.wrapping_add(4799);
     }
     let century = y / 100;
     let julian = y.wrapping_mul(365).wrapping_sub(32167);
-    julian.wrapping_add(y / 4 - century + century / 4).wrapping_add(7834 * m / 256 + day)
+    julian
+        .wrapping_add(y / 4 - century + century / 4)
+        .wrapping_add((m.wrapping_mul(7834) / 256).wrapping_add(day))
 }
 
 /// Year, month and day of a Julian day number.
