@@ -576,11 +576,8 @@ fn field_range(kind: &str, text: String) -> Error {
 fn make_date(year: i32, month: i32, day: i32) -> Result<i32> {
     // A year before Christ is shown as it is counted from then on.
     let text = || {
-        let shown = match year {
-            i32::MIN => i64::from(year),
-            ..0 => i64::from(year) + 1,
-            _ => i64::from(year),
-        };
+        let before_christ = year < 0 && year != i32::MIN;
+        let shown = i64::from(year) + i64::from(before_christ);
         format!("{shown}-{month:02}-{day:02}")
     };
     // Negative years are BC; there is no year 0.
