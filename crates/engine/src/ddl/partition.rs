@@ -54,7 +54,7 @@ impl Ddl<'_> {
             let t = self.view.type_(ty)?;
             if t.kind == b'p' {
                 bail!(
-                    INVALID_OBJECT_DEFINITION,
+                    INVALID_TABLE_DEFINITION,
                     "partition key column {} has pseudo-type {}",
                     columns.len() + 1,
                     self.format_type(ty, -1)

@@ -52,7 +52,11 @@ impl Later<'_> {
         }
         match (&old.1, name) {
             (Some(old), Some(new)) if *old != new => {
-                bail!(SYNTAX_ERROR, "conflicting not-null constraint names \"{old}\" and \"{new}\"")
+                let text = format!("conflicting not-null constraint names \"{old}\" and \"{new}\"");
+                return Err(match at_table {
+                    true => err!(SYNTAX_ERROR, "{text}"),
+                    false => Error::internal(text),
+                });
             }
             (None, Some(new)) => old.1 = Some(new),
             _ => {}
