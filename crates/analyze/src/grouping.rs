@@ -2,11 +2,9 @@
 
 use crate::clause::{assign_ref, same_expr};
 use crate::state::{Analyzer, Kind, loc};
-use base::{Oid, Result, err};
-use catalog::oids;
+use base::{Result, err};
 use ir::{
-    Expr, FromItem, GroupingFunc, GroupingSet, Location, Query, RteKind, SortGroupClause,
-    TargetEntry, Var,
+    Expr, GroupingFunc, GroupingSet, Location, Query, RteKind, SortGroupClause, TargetEntry, Var,
 };
 use parser::ast::{self, ExprKind, GroupItem};
 
@@ -373,14 +371,18 @@ fn expand_one(set: &GroupingSet) -> Vec<Vec<u32>> {
 fn fill_grouping(query: &mut Query, grouped: &[(Expr, u32)]) -> Result<()> {
     let snapshot = query.clone();
     let mut problem = None;
+    // Those of subqueries may be this query's as well.
     let mut fix = |e: &mut Expr| {
-        ir::walk::transform(e, &mut |e| {
-            let Expr::Grouping(g) = e else { return };
-            if g.levels_up != 0 || !g.refs.is_empty() {
-                return;
+        ir::walk::rewrite_expr(e, 0, &mut |e, level| {
+            let Expr::Grouping(g) = e else { return None };
+            if g.levels_up != level || !g.refs.is_empty() {
+                return None;
             }
+            let mut g = g.clone();
             for arg in &g.args {
-                let flat = flatten_joins(&snapshot, arg.clone());
+                let mut own = arg.clone();
+                ir::walk::shift_levels(&mut own, -(level as i32), level);
+                let flat = flatten_joins(&snapshot, own);
                 match grouped.iter().find(|(g, _)| same_expr(g, &flat)) {
                     Some((_, r)) => g.refs.push(*r),
                     None => {
@@ -388,6 +390,7 @@ fn fill_grouping(query: &mut Query, grouped: &[(Expr, u32)]) -> Result<()> {
                     }
                 }
             }
+            Some(Expr::Grouping(g))
         });
     };
     query.target_list.iter_mut().for_each(|t| fix(&mut t.expr));
@@ -398,9 +401,6 @@ fn fill_grouping(query: &mut Query, grouped: &[(Expr, u32)]) -> Result<()> {
             "arguments to GROUPING must be grouping expressions of the associated query level"
         )
         .at(at)),
-        None => {
-            let _ = (FromItem::Table(0), Oid::INVALID, oids::BOOL);
-            Ok(())
-        }
+        None => Ok(()),
     }
 }
