@@ -369,6 +369,10 @@ fn expand_one(set: &GroupingSet) -> Vec<Vec<u32>> {
 
 /// `finalize_grouping_exprs`: what GROUPING's arguments refer to.
 fn fill_grouping(query: &mut Query, grouped: &[(Expr, u32)]) -> Result<()> {
+    let has_any = |e: &Expr| ir::walk::any_levels(e, 0, &mut |e, _| matches!(e, Expr::Grouping(_)));
+    if !query.target_list.iter().map(|t| &t.expr).chain(&query.having).any(has_any) {
+        return Ok(());
+    }
     let snapshot = query.clone();
     let mut problem = None;
     // Those of subqueries may be this query's as well.

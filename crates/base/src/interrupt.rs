@@ -7,16 +7,20 @@ use crate::Result;
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::rc::Rc;
+use std::sync::Arc;
 
-/// Fails if the statement is cancelled or out of time.
-pub type Check = Rc<dyn Fn() -> Result<()>>;
+/// Who knows whether a statement is to go on.
+pub trait Ask {
+    /// Fails if it is cancelled or out of time.
+    fn ask(&self) -> Result<()>;
+}
 
 thread_local! {
-    static CHECKS: RefCell<Vec<(u64, Check)>> = const { RefCell::new(Vec::new()) };
+    static ASKED: RefCell<Vec<(u64, Arc<dyn Ask>)>> = const { RefCell::new(Vec::new()) };
     static LAST: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Takes its check away when dropped, in whatever order others are.
+/// Takes whom to ask away when dropped, in whatever order others are.
 pub struct Entered {
     id: u64,
     // A guard belongs to its thread.
@@ -24,23 +28,23 @@ pub struct Entered {
 }
 
 /// Has [`check`] ask this on this thread until the guard is dropped.
-pub fn enter(ask: Check) -> Entered {
+pub fn enter(asked: Arc<dyn Ask>) -> Entered {
     let id = LAST.get() + 1;
     LAST.set(id);
-    CHECKS.with_borrow_mut(|all| all.push((id, ask)));
+    ASKED.with_borrow_mut(|all| all.push((id, asked)));
     Entered { id, _thread: PhantomData }
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        CHECKS.with_borrow_mut(|all| all.retain(|c| c.0 != self.id));
+        ASKED.with_borrow_mut(|all| all.retain(|a| a.0 != self.id));
     }
 }
 
 /// Fails if what runs here should not go on.
 pub fn check() -> Result<()> {
-    let last = CHECKS.with_borrow(|all| all.last().map(|c| Rc::clone(&c.1)));
-    last.map_or(Ok(()), |ask| ask())
+    let last = ASKED.with_borrow(|all| all.last().map(|a| Arc::clone(&a.1)));
+    last.map_or(Ok(()), |asked| asked.ask())
 }
 
 #[cfg(test)]
@@ -48,11 +52,19 @@ mod tests {
     use super::*;
     use crate::err;
 
+    struct Refuses(&'static str);
+
+    impl Ask for Refuses {
+        fn ask(&self) -> Result<()> {
+            Err(err!(QUERY_CANCELED, "{}", self.0))
+        }
+    }
+
     #[test]
     fn the_last_one_that_is_still_there_is_asked() {
         assert!(check().is_ok());
-        let first = enter(Rc::new(|| Err(err!(QUERY_CANCELED, "first"))));
-        let second = enter(Rc::new(|| Err(err!(QUERY_CANCELED, "second"))));
+        let first = enter(Arc::new(Refuses("first")));
+        let second = enter(Arc::new(Refuses("second")));
         assert_eq!(check().unwrap_err().message(), "second");
         drop(first);
         assert_eq!(check().unwrap_err().message(), "second");

@@ -77,11 +77,9 @@ impl Tls {
                 "could not set group names specified in ssl_groups: {}",
                 d.show(setting)
             )),
-            "ssl_tls13_ciphers" => fatal(
-                "could not set the TLSv1.3 cipher suites (no valid ciphers \
-                                          available)"
-                    .into(),
-            ),
+            "ssl_tls13_ciphers" => {
+                fatal("could not set the TLSv1.3 cipher suites (no valid ciphers available)".into())
+            }
             _ => fatal("could not set the TLSv1.2 cipher list (no valid ciphers available)".into()),
         })?;
         let provider = Arc::new(provider);

@@ -356,6 +356,12 @@ impl Interrupts {
     }
 }
 
+impl base::interrupt::Ask for Interrupts {
+    fn ask(&self) -> Result<()> {
+        self.check_deadline()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -189,13 +189,34 @@ impl Ddl<'_> {
         if !super::inherit::same_expr(expr, &crate::cook::from_text(text)?) {
             return Ok(false);
         }
+        self.make_local(old)?;
+        Ok(true)
+    }
+
+    /// A constraint that a table inherits is the table's own from now on too.
+    pub(super) fn make_local(&self, inherited: &ConstraintDesc) -> Result<()> {
         self.notice(Error::notice(format!(
-            "merging constraint \"{name}\" with inherited definition"
+            "merging constraint \"{}\" with inherited definition",
+            inherited.name
         )));
-        let mut row = self.constraint_row(old.oid)?;
+        let mut row = self.constraint_row(inherited.oid)?;
         row.set_bool("conislocal", true)?;
         self.rows.update(row)?;
-        Ok(true)
+        Ok(())
+    }
+
+    /// Sets what is said of a table's constraint, if there is one of this name.
+    pub(super) fn comment_on_constraint(
+        &self,
+        rel: &RelationDesc,
+        constraint: &str,
+        comment: Option<&str>,
+    ) -> Result<()> {
+        let Some(found) = rel.constraints.iter().find(|c| *c.name == *constraint) else {
+            return Ok(());
+        };
+        let own = ObjectAddress::new(oids::PG_CONSTRAINT, found.oid);
+        depend::set_comment(self.rows, own, comment)
     }
 
     fn copy_constraint_comment(
@@ -208,11 +229,7 @@ impl Ddl<'_> {
             return Ok(());
         }
         let comment = self.comment_of(ObjectAddress::new(oids::PG_CONSTRAINT, c.oid))?;
-        if let Some(made) = rel.constraints.iter().find(|o| o.name == c.name) {
-            let own = ObjectAddress::new(oids::PG_CONSTRAINT, made.oid);
-            depend::set_comment(self.rows, own, comment.as_deref())?;
-        }
-        Ok(())
+        self.comment_on_constraint(rel, &c.name, comment.as_deref())
     }
 
     /// Extended statistics like those of another table.

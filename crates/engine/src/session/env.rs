@@ -55,10 +55,8 @@ impl<'a> StatementEnv<'a> {
         let settings = core.resolved();
         let transaction = core.txn_if_any().map(|t| t.start_micros());
         base::stack::set_depth(settings.stack_depth);
-        let interrupts = Arc::clone(core.backend.interrupts());
-        let ask = std::rc::Rc::new(move || interrupts.check_deadline());
         Ok(StatementEnv {
-            _interrupts: base::interrupt::enter(ask),
+            _interrupts: base::interrupt::enter(core.backend.interrupts().clone()),
             core,
             lookup: ViewLookup { view: view.clone(), core: Arc::downgrade(core), statement_micros },
             view,

@@ -518,14 +518,7 @@ impl Alter<'_, '_> {
         if comment.is_none() {
             return Ok(());
         }
-        let rel = self.ddl.view.relation(table)?;
-        match rel.constraints.iter().find(|c| *c.name == *constraint) {
-            Some(made) => {
-                let own = ObjectAddress::new(oids::PG_CONSTRAINT, made.oid);
-                depend::set_comment(self.ddl.rows, own, comment)
-            }
-            None => Ok(()),
-        }
+        self.ddl.comment_on_constraint(&*self.ddl.view.relation(table)?, constraint, comment)
     }
 
     fn rebuild_check(&self, table: Oid, old: &ConstraintDesc, text: &str) -> Result<()> {

@@ -221,12 +221,7 @@ impl Alter<'_, '_> {
                 rel.name
             );
         }
-        ddl.notice(Error::notice(format!(
-            "merging constraint \"{name}\" with inherited definition"
-        )));
-        let mut row = ddl.constraint_row(old.oid)?;
-        row.set_bool("conislocal", true)?;
-        ddl.rows.update(row)?;
+        ddl.make_local(old)?;
         Ok(true)
     }
 

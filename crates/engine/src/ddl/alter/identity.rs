@@ -68,7 +68,7 @@ impl Alter<'_, '_> {
     /// The table, and its partitions, which share its identities.
     fn tree_of_partitions(&self, rel: &RelationDesc) -> Result<Vec<Oid>> {
         match rel.partition_key {
-            Some(_) => self.tree(rel.oid),
+            Some(_) => self.ddl.tree(rel.oid),
             None => Ok(vec![rel.oid]),
         }
     }

@@ -213,7 +213,7 @@ impl Alter<'_, '_> {
         let recurse = !stmt.only;
         if steps.iter().any(|s| s.0 == Pass::ChangeType) {
             // New values are computed from rows as they were before the statement.
-            let tables = if recurse { self.tree(table)? } else { vec![table] };
+            let tables = if recurse { self.ddl.tree(table)? } else { vec![table] };
             for table in tables {
                 self.with_work(table, |_| ())?;
             }
@@ -344,17 +344,11 @@ impl Alter<'_, '_> {
     fn children(&self, table: Oid) -> Result<Vec<Arc<RelationDesc>>> {
         let mut all = Vec::new();
         let rel = self.ddl.view.relation(table)?;
-        if rel.kind == RelKind::Composite {
-            for row in self.ddl.rows.table_scan(catalog::oids::PG_CLASS)? {
-                if row.oid("reloftype")? == rel.row_type {
-                    let typed = row.oid("oid")?;
-                    self.ddl.storage.lock(typed, LockMode::AccessExclusive)?;
-                    all.push(self.ddl.view.relation(typed)?);
-                }
-            }
-            return Ok(all);
-        }
-        for child in self.ddl.view.children(table)? {
+        let children = match rel.kind {
+            RelKind::Composite => self.ddl.tables_of_type(&rel)?,
+            _ => self.ddl.view.children(table)?,
+        };
+        for child in children {
             self.ddl.storage.lock(child, LockMode::AccessExclusive)?;
             all.push(self.ddl.view.relation(child)?);
         }
@@ -363,26 +357,11 @@ impl Alter<'_, '_> {
 
     /// A composite type changes with the tables of the type, or not at all.
     fn typed_tables(&self, rel: &RelationDesc, cascade: bool) -> Result<()> {
-        if rel.kind != RelKind::Composite || cascade || self.children(rel.oid)?.is_empty() {
+        let composite = rel.kind == RelKind::Composite;
+        if !composite || cascade || self.ddl.tables_of_type(rel)?.is_empty() {
             return Ok(());
         }
         Err(typed_table_error(&rel.name))
-    }
-
-    /// A table and all below it, parents first.
-    fn tree(&self, table: Oid) -> Result<Vec<Oid>> {
-        let mut all = vec![table];
-        let mut next = 0;
-        while next < all.len() {
-            for child in self.ddl.view.children(all[next])? {
-                if !all.contains(&child) {
-                    self.ddl.storage.lock(child, LockMode::AccessExclusive)?;
-                    all.push(child);
-                }
-            }
-            next += 1;
-        }
-        Ok(all)
     }
 
     /// Gives tables whose rows have to change new files with the changed rows.
@@ -455,6 +434,35 @@ impl Alter<'_, '_> {
             }
         }
         Ok(())
+    }
+}
+
+impl Ddl<'_> {
+    /// The tables made of a composite type.
+    fn tables_of_type(&self, of: &RelationDesc) -> Result<Vec<Oid>> {
+        let mut all = Vec::new();
+        for row in self.rows.table_scan(catalog::oids::PG_CLASS)? {
+            if row.oid("reloftype")? == of.row_type {
+                all.push(row.oid("oid")?);
+            }
+        }
+        Ok(all)
+    }
+
+    /// A table and all below it, locked, parents first.
+    fn tree(&self, table: Oid) -> Result<Vec<Oid>> {
+        let mut all = vec![table];
+        let mut next = 0;
+        while next < all.len() {
+            for child in self.view.children(all[next])? {
+                if !all.contains(&child) {
+                    self.storage.lock(child, LockMode::AccessExclusive)?;
+                    all.push(child);
+                }
+            }
+            next += 1;
+        }
+        Ok(all)
     }
 }
 

@@ -177,14 +177,10 @@ impl Ddl<'_> {
             bail!(WRONG_OBJECT_TYPE, "cannot rename column of typed table");
         }
         if rel.kind == RelKind::Composite {
-            for row in self.rows.table_scan(oids::PG_CLASS)? {
-                if row.oid("reloftype")? != rel.row_type {
-                    continue;
-                }
+            for typed in self.tables_of_type(&rel)? {
                 if !stmt.cascade {
                     return Err(super::typed_table_error(&rel.name));
                 }
-                let typed = row.oid("oid")?;
                 self.storage.lock(typed, LockMode::AccessExclusive)?;
                 let typed = self.view.relation(typed)?;
                 self.rename_column(&typed, &column, &stmt.new_name, true, 0)?;
@@ -208,17 +204,7 @@ impl Ddl<'_> {
                 "inherited column \"{column}\" must be renamed in child tables too"
             );
         }
-        let mut tree = vec![rel.oid];
-        let mut next = 0;
-        while next < tree.len() {
-            for child in self.view.children(tree[next])? {
-                if !tree.contains(&child) {
-                    self.storage.lock(child, LockMode::AccessExclusive)?;
-                    tree.push(child);
-                }
-            }
-            next += 1;
-        }
+        let tree = self.tree(rel.oid)?;
         for below in &tree[1..] {
             // All the parents that it has the column from are renamed too.
             let below = self.view.relation(*below)?;
