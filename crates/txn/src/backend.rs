@@ -3,7 +3,7 @@
 
 use crate::combo::Combos;
 use crate::interrupts::Interrupts;
-use crate::lock::{FastPath, LocalLocks, Parked, WaitInfo};
+use crate::lock::{FastPath, LocalLocks, Parked, Place, WaitInfo};
 use crate::manager::TxnManager;
 use crate::protocol;
 use base::{Lsn, Oid, Result, Xid, bail};
@@ -132,6 +132,9 @@ pub struct Backend {
     /// What the session's statement waits for since it has left its thread.
     parked: Mutex<Option<Parked>>,
     is_parked: AtomicBool,
+    /// What it has of the row's queue.
+    place: Mutex<Option<Place>>,
+    has_place: AtomicBool,
 }
 
 impl TxnManager {
@@ -160,6 +163,8 @@ impl TxnManager {
             combos: Mutex::new(Combos::default()),
             parked: Mutex::new(None),
             is_parked: AtomicBool::new(false),
+            place: Mutex::new(None),
+            has_place: AtomicBool::new(false),
         }))
     }
 }
@@ -219,6 +224,26 @@ impl Backend {
         let parked = *self.parked.lock();
         self.set_parked(None);
         parked
+    }
+
+    pub(crate) fn set_place(&self, place: Option<Place>) {
+        self.has_place.store(place.is_some(), Ordering::Relaxed);
+        *self.place.lock() = place;
+    }
+
+    #[inline]
+    pub(crate) fn has_place(&self) -> bool {
+        self.has_place.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn take_place(&self) -> Option<Place> {
+        if !self.has_place() {
+            return None;
+        }
+        let place = *self.place.lock();
+        self.set_place(None);
+        place
     }
 
     pub(crate) fn slot(&self) -> &Slot {

@@ -1,7 +1,7 @@
 //! One transaction of a session: its ids, subtransactions, command counter, locks, end.
 
 use crate::backend::Backend;
-use crate::lock::{LockMode, LockOutcome, LockTag, Owner, Wait};
+use crate::lock::{LockMode, LockOutcome, LockTag, Owner, Place, Wait};
 use crate::manager::TxnManager;
 use crate::record::XactRecord;
 use crate::row_lock::{RowConflict, RowKey, RowStrength};
@@ -705,6 +705,35 @@ impl Txn {
     pub fn leave_row_queue(&self, key: &RowKey, strength: RowStrength) {
         let tag = LockTag::Tuple { db: key.db, rel: key.rel, tid: key.tid };
         self.unlock(tag, strength.queue_mode());
+    }
+
+    /// A statement leaves its thread while it waits for the row. Until it is done the session has
+    /// the place in the row's queue that it had reached.
+    pub fn keep_row_place(&self, key: &RowKey, strength: RowStrength) {
+        let tag = LockTag::Tuple { db: key.db, rel: key.rel, tid: key.tid };
+        self.backend.keep_place(tag, strength.queue_mode(), self.owner());
+    }
+
+    /// True if the running statement has a place in a row's queue, from when it left its thread.
+    #[inline]
+    pub fn has_row_place(&self) -> bool {
+        self.backend.has_place()
+    }
+
+    /// The statement has got the row; if it has a place in this row's queue that stays until the
+    /// transaction ends.
+    pub fn claim_row_place(&self, key: &RowKey) {
+        let tag = LockTag::Tuple { db: key.db, rel: key.rel, tid: key.tid };
+        if let Some(place) = self.backend.take_place() {
+            let claimed = place.claimed || place.tag == tag;
+            self.backend.set_place(Some(Place { claimed, ..place }));
+        }
+    }
+
+    /// A statement that had left its thread is done: nothing is left of what it waited for but
+    /// the place in the queue of a row that it got.
+    pub fn settle_wait(&self) {
+        self.backend.settle_wait(self.owner());
     }
 
     /// The session's interrupts.

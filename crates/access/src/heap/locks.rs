@@ -84,6 +84,15 @@ impl RowQueue<'_> {
         }
     }
 
+    /// The version at `offset` has been got, by a statement that may have waited for its row before.
+    #[inline]
+    pub fn claim(&self, page: &Bytes, offset: u16) {
+        if self.x.txn.has_row_place() {
+            self.find(page, offset);
+            self.x.txn.claim_row_place(&self.key.get());
+        }
+    }
+
     /// Waits until `xid`, which is in the way of `strength`, is over; false if it may not wait.
     /// No latch is held.
     pub fn wait(&self, strength: RowStrength, wait: Wait, xid: Xid) -> Result<bool> {
@@ -93,6 +102,7 @@ impl RowQueue<'_> {
         if matches!(&done, Err(e) if e.is_parked()) {
             // The place is kept for when the statement comes again.
             self.held.set(0);
+            self.x.txn.keep_row_place(&self.key.get(), strength);
         }
         let done = done?;
         if done {

@@ -250,7 +250,10 @@ impl HeapRel {
         };
         let busy = match standing(&self.storage, x.snapshot, t, tid, &facts)? {
             Standing::Free => match self.row_conflict(x, tid, mode)? {
-                None => return Ok((Step::Free, Some(latches))),
+                None => {
+                    queue.claim(page, tid.offset);
+                    return Ok((Step::Free, Some(latches)));
+                }
                 Some(xid) => xid,
             },
             Standing::Busy { xid, .. } => xid,
@@ -560,7 +563,10 @@ impl HeapRel {
             let Some(t) = page::tuple(&page, tid.offset) else { return Ok(Outcome::Invisible) };
             let busy = match standing(&self.storage, x.snapshot, t, tid, &facts)? {
                 Standing::Free => match self.take_row(x, tid, mode)? {
-                    None => return Ok(Outcome::Done(tid, IndexUpdates::None)),
+                    None => {
+                        queue.claim(&page, tid.offset);
+                        return Ok(Outcome::Done(tid, IndexUpdates::None));
+                    }
                     Some(xid) => xid,
                 },
                 Standing::Busy { keys: false, next, .. } if mode == RowStrength::KeyShare => {

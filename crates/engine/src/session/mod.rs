@@ -378,7 +378,7 @@ impl Session {
     }
 
     /// After a statement: true if it has left its thread. One that had left before and is done now
-    /// leaves no request behind.
+    /// leaves no request behind, but may keep its place in the queue of a row that it got.
     pub(super) fn settle_wait(&mut self, again: bool, result: &Result<()>) -> bool {
         let left = matches!(result, Err(e) if e.is_parked());
         if left || again {
@@ -387,7 +387,10 @@ impl Session {
             self.place.update(|info| info.parked = event.filter(|_| left));
         }
         if again && !left {
-            self.core.backend.abandon_wait();
+            match self.core.txn_if_any() {
+                Some(txn) => txn.settle_wait(),
+                None => self.core.backend.abandon_wait(),
+            }
         }
         left
     }

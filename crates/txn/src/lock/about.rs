@@ -41,10 +41,10 @@ pub fn waiting<R>(
     ABOUT.set(Some(about));
     let result = wait();
     let told = |e: Error| match text() {
-        Some(text) if !e.is_parked() => e.context(text),
-        _ => e,
+        Some(text) => e.context(text),
+        None => e,
     };
-    let result = result.map_err(told);
+    let result = result.map_err(|e| if e.is_parked() { e } else { told(e) });
     ABOUT.set(None);
     result
 }

@@ -12,7 +12,7 @@ mod table;
 pub(crate) use fast::FastPath;
 pub use list::LockInfo;
 pub(crate) use local::{LocalLocks, Owner};
-pub(crate) use park::Parked;
+pub(crate) use park::{Parked, Place};
 pub(crate) use table::WaitInfo;
 pub use table::{LockManager, LongWait, WaitStage, WaitWatcher};
 

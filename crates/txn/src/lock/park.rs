@@ -3,6 +3,7 @@
 //! [`crate::Interrupts::set_waker`]; the statement is run again, makes the same request, and finds
 //! it granted, or goes on waiting, parked again or asleep.
 
+use super::local::Owner;
 use super::table::{GRANTED, STATE, set_state};
 use super::{LockManager, LockMode, LockTag};
 use crate::backend::Backend;
@@ -17,6 +18,16 @@ pub(crate) struct Parked {
     mode: LockMode,
     /// When the wait began, in nanoseconds of the monotonic clock.
     since: u64,
+}
+
+/// The place in a row's queue that a statement has left with: the row's lock is waited for, or held
+/// while the end of a transaction is waited for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub tag: LockTag,
+    pub mode: LockMode,
+    /// The statement came again and got the row.
+    pub claimed: bool,
 }
 
 impl LockManager {
@@ -55,6 +66,10 @@ impl LockManager {
         if !self.leave_queue(me, tag, mode) && !matches!(tag, LockTag::Transaction(_)) {
             self.release_shared(me, tag, mode);
         }
+        self.stop_waiting(me);
+    }
+
+    fn stop_waiting(&self, me: &Backend) {
         *me.slot().waiting.lock() = None;
         set_state(me.interrupts(), 0);
     }
@@ -68,8 +83,46 @@ impl Backend {
 
     /// Takes back what a parked statement waited for, if it is not going to be run again.
     pub fn abandon_wait(&self) {
+        self.take_place();
         if let Some(parked) = self.take_parked() {
             self.mgr().locks().give_up(self, parked);
+        }
+    }
+
+    /// A statement leaves that waits for a row; the place it left with before is no longer needed.
+    pub(crate) fn keep_place(&self, tag: LockTag, mode: LockMode, owner: Owner) {
+        if let Some(old) = self.take_place()
+            && (old.tag, old.mode) != (tag, mode)
+        {
+            self.give_place_back(old, owner);
+        }
+        self.set_place(Some(Place { tag, mode, claimed: false }));
+    }
+
+    /// A statement that had left is done. Its place in the row's queue becomes the transaction's if
+    /// it got the row: whoever is next could only begin to wait for that transaction's end.
+    /// Otherwise the next one is let forward.
+    pub(crate) fn settle_wait(&self, owner: Owner) {
+        let place = self.take_place();
+        let locks = self.mgr().locks();
+        if let Some(parked) = self.take_parked() {
+            let claims = |p: Place| p.claimed && (p.tag, p.mode) == (parked.tag, parked.mode);
+            let granted = self.interrupts().word.load(Ordering::SeqCst) & STATE == GRANTED;
+            if !(granted && place.is_some_and(claims)) {
+                locks.give_up(self, parked);
+            } else {
+                locks.stop_waiting(self);
+                self.local_locks().held.entry((parked.tag, parked.mode)).or_default().add(owner);
+            }
+        }
+        if let Some(place) = place {
+            self.give_place_back(place, owner);
+        }
+    }
+
+    fn give_place_back(&self, place: Place, owner: Owner) {
+        if !place.claimed {
+            self.mgr().locks().release(self, place.tag, place.mode, |o| o == owner);
         }
     }
 }
