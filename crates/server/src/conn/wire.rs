@@ -17,6 +17,8 @@ use types::encoding::Encoding;
 
 /// Bytes read at a time.
 const READ: usize = 32 << 10;
+/// A connection that waits keeps up to so many bytes that it has not used in a buffer of their own.
+const SMALL: usize = 1 << 10;
 /// Output beyond this is sent before the statement is done.
 pub const FLUSH_AT: usize = 64 << 10;
 /// Buffers larger than this are not kept for the next connection.
@@ -102,6 +104,14 @@ thread_local! {
     static LENT: RefCell<Lent> = const {
         RefCell::new(Lent { input: Vec::new(), output: Vec::new() })
     };
+}
+
+/// Gives the thread a buffer for the connection that reads next. An empty one, or one of what a
+/// waiting connection has left, is none.
+fn lend_input(input: Vec<u8>) {
+    if (READ..=KEEP).contains(&input.len()) {
+        LENT.with(|l| l.borrow_mut().input = input);
+    }
 }
 
 /// What came of reading.
@@ -298,13 +308,14 @@ impl Wire {
         if self.start == self.end && !self.input.is_empty() {
             let input = std::mem::take(&mut self.input);
             (self.start, self.end) = (0, 0);
-            if input.len() <= KEEP {
-                LENT.with(|l| l.borrow_mut().input = input);
-            }
-        } else if self.input.len() > READ && self.end - self.start < READ / 4 {
-            // The rest of a message will follow soon; it does not need the whole buffer.
-            self.input = self.input[self.start..self.end].to_vec();
+            lend_input(input);
+        } else if self.input.len() > SMALL && self.end - self.start <= SMALL {
+            // The Sync of a statement that waits, or the beginning of a message: neither needs
+            // the whole buffer meanwhile.
+            let rest = self.pending().to_vec();
+            let input = std::mem::replace(&mut self.input, rest);
             (self.start, self.end) = (0, self.input.len());
+            lend_input(input);
         }
     }
 
@@ -333,12 +344,16 @@ impl Wire {
 
     /// Makes room for a message of `len` bytes in all, if that is known.
     fn make_room(&mut self, len: usize) {
-        if self.input.is_empty() {
+        if self.input.len() <= SMALL {
             let mut input = LENT.with(|l| std::mem::take(&mut l.borrow_mut().input));
             if input.len() < READ {
                 input.resize(READ, 0);
             }
+            let rest = self.pending();
+            let len = rest.len();
+            input[..len].copy_from_slice(rest);
             self.input = input;
+            (self.start, self.end) = (0, len);
         }
         if self.start > 0 && self.input.len() - self.end < READ / 2 {
             self.input.copy_within(self.start..self.end, 0);
