@@ -199,17 +199,18 @@ impl Root<'_> {
         let visible = |pages: f64| {
             if only { (pages * (1.0 - r.all_visible_fraction)).ceil() } else { pages }
         };
+        // A row is on one page, however many pages there are for each row.
+        let min_pages = (access.selectivity * r.pages).ceil().min(tuples);
         let (max_io, min_io);
         if loops > 1.0 {
             let p = visible(self.index_pages_fetched(tuples * loops, r.pages, info.pages));
             max_io = p * s.random_page_cost / loops;
-            let p = (access.selectivity * r.pages).ceil();
-            let p = visible(self.index_pages_fetched(p * loops, r.pages, info.pages));
+            let p = visible(self.index_pages_fetched(min_pages * loops, r.pages, info.pages));
             min_io = p * s.random_page_cost / loops;
         } else {
             let p = visible(self.index_pages_fetched(tuples, r.pages, info.pages));
             max_io = p * s.random_page_cost;
-            let p = visible((access.selectivity * r.pages).ceil());
+            let p = visible(min_pages);
             min_io = match p {
                 p if p <= 0.0 => 0.0,
                 p => s.random_page_cost + (p - 1.0).max(0.0) * s.seq_page_cost,
