@@ -88,6 +88,9 @@ pub trait Flushes: Send + Sync {
 /// Wakes a parked connection. Never blocks.
 pub type Waker = Box<dyn Fn() + Send + Sync>;
 
+/// How long replies may wait for the log, in nanoseconds, while there are others to serve.
+const PUT_OFF: u64 = 200_000;
+
 const BELL: u64 = u64::MAX;
 const IDLE: u64 = 0;
 const BUSY: u64 = 1;
@@ -241,6 +244,9 @@ impl<P: Peer> Reactor<P> {
         let mut turn = self.state.load(Ordering::SeqCst);
         let mut events = Events::with_capacity(64);
         let mut ticked = os::clock::monotonic_nanos();
+        // Since when a flush has been put off. Whoever lost the reactor in the middle of a round has
+        // not asked for one.
+        let mut put_off = self.has_closed_gates().then_some(ticked);
         // Whoever had the reactor before may have lost it with some left.
         if !self.resume_woken(&mut turn) {
             return;
@@ -248,11 +254,17 @@ impl<P: Peer> Reactor<P> {
         while !self.stopping.load(Ordering::Relaxed) {
             let fast = P::ticks_fast() || self.peers.parked() > 0;
             let every = if fast { FAST_TICK } else { SLOW_TICK };
-            let timeout = if self.peers.is_empty() { None } else { Some(every) };
+            let timeout = match put_off {
+                Some(_) => Some(Duration::ZERO),
+                None if self.peers.is_empty() => None,
+                None => Some(every),
+            };
             if self.epoll.wait(&mut events, timeout).is_err() {
                 return;
             }
+            let mut idle = true;
             for event in events.iter() {
+                idle = false;
                 if event.token == BELL {
                     self.bell.answer();
                 } else if !self.serve(&mut turn, event) {
@@ -262,10 +274,16 @@ impl<P: Peer> Reactor<P> {
                     return;
                 }
             }
-            if !self.flush_for_gates(&mut turn) || !self.open_gates(&mut turn) {
+            let now = os::clock::monotonic_nanos();
+            // Who is served meanwhile may want the same flush.
+            let waits = !idle && self.has_closed_gates();
+            put_off = waits.then(|| put_off.unwrap_or(now)).filter(|since| now - since < PUT_OFF);
+            if put_off.is_none() && !self.flush_for_gates(&mut turn) {
                 return;
             }
-            let now = os::clock::monotonic_nanos();
+            if !self.open_gates(&mut turn) {
+                return;
+            }
             if now - ticked >= every.as_nanos() as u64 || self.tick.swap(false, Ordering::SeqCst) {
                 ticked = now;
                 if !self.tick_all(&mut turn) {
@@ -365,10 +383,16 @@ impl<P: Peer> Reactor<P> {
         kept.is_ok()
     }
 
+    /// True if somebody waits for what is not yet durable.
+    fn has_closed_gates(&self) -> bool {
+        let least = self.least_gate.load(Ordering::SeqCst);
+        least != u64::MAX && least > self.flushes.flushed().0
+    }
+
     /// Makes durable what the connections just served wait for, all at once; false if the
     /// reactor was taken away meanwhile.
     fn flush_for_gates(self: &Arc<Self>, turn: &mut u64) -> bool {
-        if self.least_gate.load(Ordering::SeqCst) <= self.flushes.flushed().0 {
+        if !self.has_closed_gates() {
             return true;
         }
         let most = self.gates.lock().iter().map(|g| g.0).max();
