@@ -34,6 +34,13 @@ pub fn prefetch(at: *const u8) {
     let _ = at;
 }
 
+/// The same for all lines of something.
+#[inline]
+pub fn prefetch_all<T: ?Sized>(of: &T) {
+    let start = std::ptr::from_ref(of).cast::<u8>();
+    (0..size_of_val(of)).step_by(64).for_each(|at| prefetch(start.wrapping_add(at)));
+}
+
 thread_local! {
     /// Bytes that this thread has allocated less those it has freed; see [`Counting`].
     static HELD: std::cell::Cell<i64> = const { std::cell::Cell::new(0) };

@@ -100,6 +100,11 @@ pub trait BackendSession: Send {
     fn set_may_park(&mut self, yes: bool) {
         let _ = yes;
     }
+    /// Has what the next message will need fetched into the processor's cache; `others` sessions,
+    /// fewer each time, are served before it. What is fetched first leads to what is fetched next.
+    fn approach(&self, others: usize) {
+        let _ = others;
+    }
     /// Runs the statements of a simple query message.
     fn simple_query(&mut self, sql: &str, sink: &mut dyn Sink) -> Result<()>;
     /// Makes a prepared statement.

@@ -176,6 +176,10 @@ impl Backend for Engine {
 struct EngineSession(Session);
 
 impl BackendSession for EngineSession {
+    fn approach(&self, others: usize) {
+        self.0.approach(others);
+    }
+
     fn set_may_park(&mut self, yes: bool) {
         self.0.set_may_park(yes);
     }

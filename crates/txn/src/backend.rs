@@ -175,6 +175,15 @@ impl Backend {
         &self.mgr
     }
 
+    /// Has what the next transaction will need fetched into the processor's cache.
+    pub fn approach(&self) {
+        os::memory::prefetch_all(self.slot());
+        os::memory::prefetch_all(&*self.interrupts);
+        if let Some(local) = self.locks.try_lock() {
+            os::memory::prefetch(local.near as *const u8);
+        }
+    }
+
     /// The session's slot.
     pub fn id(&self) -> ProcId {
         self.id

@@ -119,10 +119,17 @@ impl Session {
 
     /// The prepared statement of this name.
     pub(crate) fn find_prepared(&self, name: &str) -> Result<Arc<Prepared>> {
-        self.core.prepared.lock().get(name).cloned().ok_or_else(|| match name {
-            "" => err!(INVALID_SQL_STATEMENT_NAME, "unnamed prepared statement does not exist"),
-            _ => err!(INVALID_SQL_STATEMENT_NAME, "prepared statement \"{name}\" does not exist"),
-        })
+        let all = self.core.prepared.lock();
+        let Some((name, prepared)) = all.get_key_value(name) else {
+            return Err(match name {
+                "" => err!(INVALID_SQL_STATEMENT_NAME, "unnamed prepared statement does not exist"),
+                _ => {
+                    err!(INVALID_SQL_STATEMENT_NAME, "prepared statement \"{name}\" does not exist")
+                }
+            });
+        };
+        self.near.used(name, prepared);
+        Ok(Arc::clone(prepared))
     }
 
     /// Bind. `formats` and `result_formats` are as in the message: none, one for all, or one

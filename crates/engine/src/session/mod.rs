@@ -4,6 +4,7 @@
 //! block waits for ROLLBACK. Replies that show what is not yet durable are gated: see
 //! [`Session::take_gate`].
 
+mod approach;
 mod block;
 mod check;
 mod command;
@@ -91,6 +92,7 @@ pub struct SessionOptions {
 pub struct Session {
     pub(crate) core: Arc<SessionCore>,
     pub(crate) place: Place,
+    near: approach::Approach,
     pub(crate) block: Block,
     pub(crate) portals: Portals,
     /// What statements of the simple protocol are without their numbers.
@@ -141,6 +143,7 @@ impl Session {
         let place =
             database.activity().enter(info, interrupts, core.memory.clone(), core.who.clone());
         let mut session = Session {
+            near: approach::Approach::new(&core),
             core,
             place,
             block: Block::default(),

@@ -274,6 +274,16 @@ impl Peer for Conn {
         self.wire.socket().as_raw_fd()
     }
 
+    fn approach(&self, others: usize) {
+        match &self.session {
+            Some(session) if others + 1 == crate::reactor::APPROACH => {
+                os::memory::prefetch_all(&**session);
+            }
+            Some(session) => session.approach(others),
+            None => {}
+        }
+    }
+
     fn ready(&mut self, read: bool, write: bool) -> Next {
         if self.left.is_some() {
             return match self.wire.socket().is_open() {

@@ -18,6 +18,7 @@ use self::slab::Slab;
 use base::Lsn;
 use os::poll::{Epoll, Event, Events, Interest};
 use os::sync::Mutex;
+use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::os::fd::RawFd;
@@ -68,6 +69,12 @@ pub trait Peer: Send + 'static {
     }
     /// Called about once a second, for time limits.
     fn tick(&mut self) -> Next;
+    /// It is going to be served when this many others, at most [`APPROACH`], have been: what it will
+    /// need may be fetched into the processor's cache, each time one step further from the
+    /// connection itself, which is fetched when that many are before it.
+    fn approach(&self, others: usize) {
+        let _ = others;
+    }
     /// True if that has to be often.
     fn ticks_fast() -> bool {
         false
@@ -87,6 +94,11 @@ pub trait Flushes: Send + Sync {
 
 /// Wakes a parked connection. Never blocks.
 pub type Waker = Box<dyn Fn() + Send + Sync>;
+
+/// How many services before its own a connection begins to be fetched.
+pub const APPROACH: usize = 4;
+/// With fewer connections than this what they need stays in the processor's cache.
+const MANY: usize = 128;
 
 /// How long replies may wait for the log, in nanoseconds, while there are others to serve.
 const PUT_OFF: u64 = 200_000;
@@ -263,8 +275,12 @@ impl<P: Peer> Reactor<P> {
                 return;
             }
             let mut idle = true;
-            for event in events.iter() {
+            let approach = self.peers.len() >= MANY;
+            for (i, event) in events.iter().enumerate() {
                 idle = false;
+                if approach {
+                    self.approach(events.iter().skip(i + 1).map(|e| e.token));
+                }
                 if event.token == BELL {
                     self.bell.answer();
                 } else if !self.serve(&mut turn, event) {
@@ -291,6 +307,15 @@ impl<P: Peer> Reactor<P> {
                 }
             }
         }
+    }
+
+    /// The connections that are going to be served, the next one first.
+    fn approach(&self, tokens: impl Iterator<Item = u64>) {
+        let tokens: SmallVec<[u64; APPROACH]> = tokens.take(APPROACH).collect();
+        self.peers.look(&tokens, |others, peer| match others + 1 {
+            APPROACH => os::memory::prefetch_all(peer),
+            others => peer.approach(others),
+        });
     }
 
     /// Serves one connection; false if the reactor was taken away meanwhile.

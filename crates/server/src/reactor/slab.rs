@@ -75,6 +75,16 @@ impl<P> Slab<P> {
         Some(peer)
     }
 
+    /// Shows connections that are there to `f`, each with its number in `tokens`.
+    pub fn look(&self, tokens: &[u64], f: impl Fn(usize, &P)) {
+        let mut inner = self.0.lock();
+        for (i, token) in tokens.iter().enumerate() {
+            if let Some(peer) = inner.slot(*token).and_then(|slot| slot.peer.as_deref()) {
+                f(i, peer);
+            }
+        }
+    }
+
     /// As [`Slab::take`], if it is parked.
     pub fn take_parked(&self, token: u64) -> Option<Box<P>> {
         let mut inner = self.0.lock();

@@ -34,6 +34,8 @@ impl LocalLock {
 #[derive(Default)]
 pub(crate) struct LocalLocks {
     pub held: HashMap<(LockTag, LockMode), LocalLock>,
+    /// The address of one that was held, for nothing but to be fetched.
+    pub near: usize,
 }
 
 impl LocalLocks {

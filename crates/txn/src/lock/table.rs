@@ -266,6 +266,8 @@ impl LockManager {
                         let held = place.insert(LocalLock::default());
                         held.fast = true;
                         held.add(owner);
+                        let near = std::ptr::from_ref(held) as usize;
+                        local.near = near;
                         return Ok(LockOutcome::Granted);
                     }
                 }
