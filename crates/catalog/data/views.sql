@@ -378,15 +378,19 @@ SELECT u.oid AS umid, s.oid AS srvid, s.srvname, u.umuser,
 FROM pg_user_mapping u JOIN pg_foreign_server s ON u.umserver = s.oid
   LEFT JOIN pg_authid a ON a.oid = u.umuser;
 -- pg_catalog.pg_stat_user_functions
-SELECT NULL::oid AS funcid, NULL::name AS schemaname, NULL::name AS funcname,
-  NULL::bigint AS calls, NULL::double precision AS total_time,
-  NULL::double precision AS self_time
-WHERE false;
+SELECT p.oid AS funcid, n.nspname AS schemaname, p.proname AS funcname,
+  pg_stat_get_function_calls(p.oid) AS calls,
+  pg_stat_get_function_total_time(p.oid) AS total_time,
+  pg_stat_get_function_self_time(p.oid) AS self_time
+FROM pg_proc p LEFT JOIN pg_namespace n ON n.oid = p.pronamespace
+WHERE p.prolang <> 12 AND pg_stat_get_function_calls(p.oid) IS NOT NULL;
 -- pg_catalog.pg_stat_xact_user_functions
-SELECT NULL::oid AS funcid, NULL::name AS schemaname, NULL::name AS funcname,
-  NULL::bigint AS calls, NULL::double precision AS total_time,
-  NULL::double precision AS self_time
-WHERE false;
+SELECT p.oid AS funcid, n.nspname AS schemaname, p.proname AS funcname,
+  pg_stat_get_xact_function_calls(p.oid) AS calls,
+  pg_stat_get_xact_function_total_time(p.oid) AS total_time,
+  pg_stat_get_xact_function_self_time(p.oid) AS self_time
+FROM pg_proc p LEFT JOIN pg_namespace n ON n.oid = p.pronamespace
+WHERE p.prolang <> 12 AND pg_stat_get_xact_function_calls(p.oid) IS NOT NULL;
 -- pg_catalog.pg_stat_recovery_prefetch
 SELECT * FROM pg_stat_get_recovery_prefetch();
 -- pg_catalog.pg_replication_origin_status

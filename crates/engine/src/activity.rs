@@ -1,6 +1,7 @@
 //! The sessions of a server and what they are doing: `pg_stat_activity`, cancel requests.
 
 use crate::log::LogWho;
+use crate::stats::session::Figures;
 use base::Oid;
 use base::memory::Account;
 use base::progress::{self, Command, Progress};
@@ -118,6 +119,8 @@ struct Entry {
     cancel_key: Vec<u8>,
     /// How far its long command is.
     progress: Mutex<Option<Arc<Progress>>>,
+    /// What it has read and written.
+    figures: Mutex<Option<Box<Figures>>>,
 }
 
 /// A session's place among all; it is given back when dropped.
@@ -170,6 +173,7 @@ impl Activity {
             who,
             cancel_key,
             progress: Mutex::new(None),
+            figures: Mutex::new(None),
         });
         self.inner.sessions.lock().insert(pid, entry.clone());
         Place { activity: self.inner.clone(), entry, pid }
@@ -206,6 +210,19 @@ impl Activity {
             (figures.command == command).then(|| (*pid, entry.info.lock().database, figures))
         };
         sessions.iter().filter_map(told).collect()
+    }
+
+    /// What a session has read and written; none if it is not there.
+    pub(crate) fn figures(&self, pid: i32) -> Option<Box<Figures>> {
+        self.find(pid).map(|e| e.figures.lock().clone().unwrap_or_default())
+    }
+
+    /// Forgets what a session has read and written.
+    pub(crate) fn reset_figures(&self, pid: i32, now: i64) {
+        if let Some(entry) = self.find(pid) {
+            let none = Figures { reset: now, ..Figures::default() };
+            *entry.figures.lock() = Some(Box::new(none));
+        }
     }
 
     /// How many there are.
@@ -317,6 +334,11 @@ impl Place {
     /// The number of queries like the one that is run.
     pub fn query_id(&self) -> i64 {
         self.entry.info.lock().query_id
+    }
+
+    /// Adds what the session has read and written.
+    pub(crate) fn add_figures(&self, more: &Figures) {
+        self.entry.figures.lock().get_or_insert_default().add(more);
     }
 
     /// Changes what others see.

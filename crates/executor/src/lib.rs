@@ -14,6 +14,7 @@ mod compile;
 pub mod counts;
 mod execution;
 mod expr;
+pub mod function_counts;
 mod hash;
 mod hooks;
 mod instrument;

@@ -43,6 +43,9 @@ impl Session {
                 }
             }
         }
+        if stmt.vacuum {
+            self.core.database.forget_commit_times()?;
+        }
         Ok(tag)
     }
 

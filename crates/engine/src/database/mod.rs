@@ -79,6 +79,8 @@ pub struct Database {
     rotator: RwLock<Option<Arc<dyn Fn() -> bool + Send + Sync>>>,
     pub(crate) switchboard: crate::notify::Switchboard,
     logger: RwLock<Option<Logger>>,
+    /// What the configuration wants to be timed.
+    timing: Mutex<crate::settings::Timing>,
     /// When it was started, in microseconds since 1970.
     pub start_micros: i64,
 }
@@ -121,6 +123,23 @@ fn wal_config(defaults: &Defaults, timeline: u32, segment_size: u64) -> WalConfi
     }
 }
 
+/// The settings that `pg_controldata` tells.
+fn note_settings(c: &mut wal::Control, defaults: &Defaults) {
+    let number = |name: &str| defaults.get(name).map_or(0, |v| v.as_i64()).max(0) as u32;
+    c.wal_level = match defaults.show("wal_level").as_str() {
+        "minimal" => 0,
+        "logical" => 2,
+        _ => 1,
+    };
+    c.wal_log_hints = defaults.get("wal_log_hints").is_some_and(|v| v.as_bool());
+    c.max_connections = number("max_connections");
+    c.max_worker_processes = number("max_worker_processes");
+    c.max_wal_senders = number("max_wal_senders");
+    c.max_prepared_transactions = number("max_prepared_transactions");
+    c.max_locks_per_transaction = number("max_locks_per_transaction");
+    c.track_commit_timestamp = defaults.get("track_commit_timestamp").is_some_and(|v| v.as_bool());
+}
+
 impl Database {
     /// Opens the data directory `dir`, recovering it if the server before did not stop cleanly.
     pub fn open(disk: Disk, dir: &Path, defaults: Defaults) -> Result<Arc<Database>> {
@@ -154,6 +173,10 @@ impl Database {
             wal.clone(),
             TxnConfig {
                 clog_dir: dir.join("pg_xact"),
+                times: Some((
+                    dir.join("pg_commit_ts"),
+                    defaults.get("track_commit_timestamp").is_some_and(|v| v.as_bool()),
+                )),
                 next_xid: about.checkpoint_copy.next_xid,
                 max_backends: 1 << 15,
                 deadlock_timeout: Duration::from_millis(
@@ -192,6 +215,7 @@ impl Database {
             rotator: RwLock::new(None),
             switchboard: Default::default(),
             logger: RwLock::new(logger),
+            timing: Mutex::default(),
             start_micros: os::clock::now_micros(),
         });
         database.recover(clean)?;
@@ -239,7 +263,11 @@ impl Database {
             self.remove_orphans()?;
             self.checkpoint(CheckpointKind::EndOfRecovery)?;
         }
-        self.control.update(|c| c.state = DbState::InProduction)
+        let defaults = self.defaults();
+        self.control.update(|c| {
+            c.state = DbState::InProduction;
+            note_settings(c, &defaults);
+        })
     }
 
     /// Tells now and then how far a start has come: `log_startup_progress_interval`.
@@ -355,6 +383,8 @@ impl Database {
         let on = |name: &str| defaults.get(name).is_some_and(|v| v.as_bool());
         let number = |name: &str| defaults.get(name).map_or(0, |v| v.as_i64()).max(0) as u64;
         os::io::set_workers(number("io_workers") as usize);
+        *self.timing.lock() =
+            crate::settings::Timing::new(on("track_io_timing"), on("track_wal_io_timing"));
         let wal = &self.storage.wal;
         wal.set_files(wal::FileOptions {
             zero: on("wal_init_zero"),
@@ -366,6 +396,13 @@ impl Database {
         let (txn, siblings) = (self.storage.txn.clone(), number("commit_siblings") as usize);
         // The one that commits is among the writers.
         wal.on_delay(Arc::new(move || txn.writers() > siblings));
+    }
+
+    /// Forgets when transactions committed that are so old that their rows have to be frozen.
+    pub(crate) fn forget_commit_times(&self) -> Result<()> {
+        let txn = &self.storage.txn;
+        let kept = self.defaults().get("autovacuum_freeze_max_age").map_or(0, |v| v.as_i64());
+        txn.truncate_times(Xid(txn.next_xid().0.saturating_sub(kept.max(0) as u64)))
     }
 
     /// How often the configuration was read again.

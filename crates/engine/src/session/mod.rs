@@ -317,6 +317,10 @@ impl Session {
 
     /// What others see of the session from now on, in microseconds since 1970.
     pub(crate) fn show_state(&self, query: Option<&str>, now: i64) {
+        match query {
+            Some(_) => self.begin_counting(),
+            None => self.end_counting(),
+        }
         if executor::counts::may_be_off() {
             executor::counts::set_off(!self.core.resolved().track_counts);
         }
@@ -380,6 +384,7 @@ impl Session {
     /// After a statement: true if it has left its thread. One that had left before and is done now
     /// leaves no request behind.
     pub(super) fn settle_wait(&mut self, again: bool, result: &Result<()>) -> bool {
+        self.end_counting();
         let left = matches!(result, Err(e) if e.is_parked());
         if left || again {
             self.parked = left;
@@ -396,6 +401,7 @@ impl Session {
     pub(super) fn come_back(&mut self) -> bool {
         let again = std::mem::take(&mut self.parked);
         if again {
+            self.begin_counting();
             self.place.update(|info| {
                 info.thread = os::wait::thread_place();
                 info.parked = None;

@@ -105,6 +105,10 @@ pub trait SysSession {
     fn running_xids(&self) -> Result<(u64, u64, Vec<u64>)>;
     /// What became of a transaction: in progress, committed or aborted.
     fn xid_status(&self, xid: u64) -> Result<&'static str>;
+    /// When a transaction committed, in microseconds since 1970, if that is known.
+    fn commit_time(&self, xid: u32) -> Result<Option<i64>>;
+    /// The last transaction that committed, and when.
+    fn last_commit_time(&self) -> Result<Option<(u64, i64)>>;
     /// An OID that no row of a system table has.
     fn new_oid(&self, table: Oid) -> Result<Oid>;
     /// The end of the log: written and flushed.
