@@ -117,6 +117,8 @@ struct Entry {
     memory: Arc<Account>,
     who: Option<Arc<LogWho>>,
     cancel_key: Vec<u8>,
+    /// How much of it the client was told.
+    key_length: AtomicUsize,
     /// How far its long command is.
     progress: Mutex<Option<Arc<Progress>>>,
     /// What it has read and written.
@@ -171,6 +173,7 @@ impl Activity {
             interrupts,
             memory,
             who,
+            key_length: AtomicUsize::new(cancel_key.len()),
             cancel_key,
             progress: Mutex::new(None),
             figures: Mutex::new(None),
@@ -246,12 +249,14 @@ impl Activity {
         self.inner.sessions.lock().get(&pid).cloned()
     }
 
-    /// A cancel request from the network: the key has to be right, of which older clients know
-    /// the first four bytes only.
+    /// A cancel request from the network: the key has to be right.
     pub fn cancel_with_key(&self, pid: i32, key: &[u8]) {
         if let Some(entry) = self.find(pid) {
-            let own = &entry.cancel_key;
-            if !key.is_empty() && (key == own.as_slice() || key.len() == 4 && key == &own[..4]) {
+            let length = entry.key_length.load(Ordering::Relaxed);
+            let own = &entry.cancel_key[..length.min(entry.cancel_key.len())];
+            // How much of a wrong key is right must not be told by how long this takes.
+            let differ = own.iter().zip(key).fold(0, |bits, (a, b)| bits | (a ^ b));
+            if own.len() == key.len() && differ == 0 {
                 entry.interrupts.cancel();
             }
         }
@@ -318,6 +323,11 @@ impl Place {
     /// The secret that a cancel request has to bring.
     pub fn cancel_key(&self) -> &[u8] {
         &self.entry.cancel_key
+    }
+
+    /// How much of it the client is told.
+    pub fn set_cancel_key_length(&self, bytes: usize) {
+        self.entry.key_length.store(bytes, Ordering::Relaxed);
     }
 
     /// The statement that is being run.

@@ -234,6 +234,11 @@ impl Session {
         self.place.cancel_key()
     }
 
+    /// How much of it the client is told: older protocols have four bytes.
+    pub fn set_cancel_key_length(&self, bytes: usize) {
+        self.place.set_cancel_key_length(bytes);
+    }
+
     /// The server.
     pub fn database(&self) -> &Arc<Database> {
         &self.core.database
