@@ -23,6 +23,7 @@ mod heap_store;
 pub mod indexes;
 mod load_object;
 mod load_relation;
+mod load_statistic;
 mod memory;
 mod objects;
 pub mod oids;

@@ -9,7 +9,7 @@ pub use object::{
     RoleDesc, TypeDesc,
 };
 pub use relation::{
-    ConstraintDesc, ForeignKey, IndexDesc, PartitionKeyDesc, Persistence, PolicyDesc, RelKind,
+    ConstraintDesc, ExtendedStatisticDesc, ForeignKey, IndexDesc, PartitionKeyDesc, Persistence, PolicyDesc, RelKind,
     RelationDesc, RuleDesc, SequenceDesc, StatisticDesc, StatisticSlot, TriggerDesc,
 };
 
