@@ -2,6 +2,7 @@
 
 mod alter_system;
 pub mod analyze;
+mod analyze_extended;
 pub mod call;
 pub mod copy;
 pub mod create_as;

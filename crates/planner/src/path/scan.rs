@@ -3,7 +3,9 @@
 use super::{Path, PathKind};
 use crate::cost::clamp_rows;
 use crate::cost::scan::Cost;
-use crate::rel::{BaseKind, EcMember, EquivalenceClass, IndexInfo, Restriction, Target};
+use crate::rel::{
+    BaseKind, EcMember, EquivalenceClass, ExtendedInfo, IndexInfo, Restriction, Target,
+};
 use crate::root::Root;
 use base::{Oid, Result};
 use catalog::RelationDesc;
@@ -42,6 +44,24 @@ impl Root<'_> {
             indexes.push(Rc::new(info));
         }
         self.rels[rel].indexes = indexes;
+        self.load_extended(rel, &desc, false)
+    }
+
+    /// Finds what is known of several columns together, of the table or of its tree.
+    pub fn load_extended(
+        &mut self,
+        rel: usize,
+        desc: &RelationDesc,
+        inherited: bool,
+    ) -> Result<()> {
+        let all = self.env.catalog.extended_statistics(desc.oid)?;
+        let mut extended = Vec::new();
+        for known in all.iter().filter(|s| s.inherited == inherited) {
+            let varno = self.rels[rel].rtindex;
+            let exprs = self.stored_exprs(known.exprs.as_ref(), varno)?;
+            extended.push(Rc::new(ExtendedInfo { desc: known.clone(), exprs }));
+        }
+        self.rels[rel].extended = extended;
         Ok(())
     }
 
