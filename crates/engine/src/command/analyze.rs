@@ -64,7 +64,7 @@ pub fn analyze_table(session: &mut Session, table: Oid, only: &[String], told: T
         }
         let attr = &rel.tuple.attrs[*i];
         let order = Order::of(session, attr)?;
-        let stats = compute(&values, sample.total_rows, *target, attr, order.as_ref())?;
+        let stats = compute(&values, sample.total_rows, *target, (attr, false), order.as_ref())?;
         store(session, (table, *i as i16 + 1, false), attr, &stats, order.as_ref())?;
     }
     let rows: Vec<&[Datum]> = sample.rows.iter().map(|(_, row)| &row[..]).collect();
@@ -179,7 +179,7 @@ fn analyze_index_exprs(
             let values: Vec<&Datum> = values.iter().collect();
             let Some(attr) = own.tuple.attrs.get(column) else { continue };
             let order = Order::of(session, attr)?;
-            let stats = compute(&values, total, target, attr, order.as_ref())?;
+            let stats = compute(&values, total, target, (attr, true), order.as_ref())?;
             let place = (index.oid, column as i16 + 1, false);
             store(session, place, attr, &stats, order.as_ref())?;
         }
@@ -270,7 +270,7 @@ fn analyze_tree(
         }
         let attr = &rel.tuple.attrs[*i];
         let order = Order::of(session, attr)?;
-        let stats = compute(&values, total, *target, attr, order.as_ref())?;
+        let stats = compute(&values, total, *target, (attr, false), order.as_ref())?;
         store(session, (rel.oid, *i as i16 + 1, true), attr, &stats, order.as_ref())?;
     }
     let whole = Sampled { rows: &rows, total, inherited: true };
@@ -331,10 +331,10 @@ fn is_ordered(view: &catalog::CatalogView, type_oid: Oid) -> Result<bool> {
     }
 }
 
-/// Widths as `pg_statistic` counts them: with the varlena header.
-fn width(value: &Datum) -> usize {
+/// Widths as `pg_statistic` counts them: with the varlena header, which is short in rows only.
+fn width(value: &Datum, computed: bool) -> usize {
     match value {
-        Datum::Bytes(b) => b.len() + if b.len() < 127 { 1 } else { 4 },
+        Datum::Bytes(b) => b.len() + if b.len() < 127 && !computed { 1 } else { 4 },
         Datum::Bool(_) | Datum::Char(_) => 1,
         Datum::I16(_) => 2,
         Datum::I32(_) | Datum::U32(_) | Datum::F32(_) => 4,
@@ -356,7 +356,7 @@ pub(super) fn compute(
     values: &[&Datum],
     total_rows: f64,
     target: usize,
-    attr: &Attr,
+    (attr, computed): (&Attr, bool),
     order: Option<&Order>,
 ) -> Result<Stats> {
     let n = values.len();
@@ -369,7 +369,7 @@ pub(super) fn compute(
         stats.width = if attr.len > 0 { i32::from(attr.len) } else { 0 };
         return Ok(stats);
     }
-    let bytes: usize = present.iter().map(|(_, v)| width(v)).sum();
+    let bytes: usize = present.iter().map(|(_, v)| width(v, computed)).sum();
     stats.width = if attr.len > 0 { i32::from(attr.len) } else { (bytes / found) as i32 };
     let Some(order) = order else { return Ok(stats) };
     present.retain(|(_, v)| !matches!(v, Datum::Bytes(b) if b.len() > TOO_WIDE));

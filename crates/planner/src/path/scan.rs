@@ -32,7 +32,8 @@ impl Root<'_> {
         self.global.borrow_mut().relation_oids.push(desc.oid);
         let varno = self.rels[rel].rtindex;
         let mut indexes = Vec::new();
-        for index in &desc.indexes {
+        // Of two that cost the same the younger one is taken.
+        for index in desc.indexes.iter().rev() {
             if index.relfile.number == 0 {
                 // An index of a partitioned table has no entries of its own.
                 continue;
@@ -156,6 +157,7 @@ impl Root<'_> {
     /// An expression stored in a catalog, over relation `varno`.
     pub fn stored_expr(&self, text: &str, varno: u32) -> Result<Expr> {
         let mut e: Expr = crate::path::scan::node_from_text(text)?;
+        crate::prep::normalise_expr(&mut e);
         renumber(&mut e, varno);
         crate::prep::const_fold::simplify(e, self.env, false)
     }
@@ -165,6 +167,7 @@ impl Root<'_> {
         let list: Vec<Expr> = crate::path::scan::node_from_text(text)?;
         list.into_iter()
             .map(|mut e| {
+                crate::prep::normalise_expr(&mut e);
                 renumber(&mut e, varno);
                 crate::prep::const_fold::simplify(e, self.env, false)
             })
