@@ -384,6 +384,8 @@ fn planner_settings(s: &SessionSettings) -> PlannerSettings {
         enable_tidscan: s.bool("enable_tidscan"),
         enable_sort: s.bool("enable_sort"),
         enable_incremental_sort: s.bool("enable_incremental_sort"),
+        enable_group_by_reordering: s.bool("enable_group_by_reordering"),
+        enable_distinct_reordering: s.bool("enable_distinct_reordering"),
         enable_hashagg: s.bool("enable_hashagg"),
         enable_nestloop: s.bool("enable_nestloop"),
         enable_mergejoin: s.bool("enable_mergejoin"),

@@ -68,12 +68,14 @@ impl Root<'_> {
             return self.condition_selectivity(*one, var_rel, join, extended);
         }
         let mut s = 1.0;
-        let mut done = vec![false; list.len()];
+        let mut done = Vec::new();
         if extended && let Some(rel) = self.extended_of(list) {
+            done = vec![false; list.len()];
             s = self.extended_selectivity(rel, list, &mut done, var_rel, join)?;
         }
         let mut pairs: Vec<RangePair> = Vec::new();
-        for c in list.iter().zip(done).filter(|(_, done)| !done).map(|(c, _)| *c) {
+        let open = |i: &usize| done.get(*i) != Some(&true);
+        for c in (0..list.len()).filter(open).map(|i| list[i]) {
             let one = self.condition_selectivity(c, var_rel, join, extended)?;
             let single = match c {
                 Condition::Whole(r) if r.pseudoconstant => {
