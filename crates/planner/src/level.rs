@@ -441,6 +441,11 @@ impl Root<'_> {
                 self.note_sample_refs(rel, index);
                 if inherit {
                     self.expand_inheritance(rel)?;
+                } else if let BaseKind::Table(desc) = &self.rels[rel].kind
+                    && desc.kind == catalog::RelKind::Partitioned
+                {
+                    // ONLY: it has no rows of its own.
+                    self.rels[rel].dummy = true;
                 }
                 continue;
             }

@@ -5,8 +5,9 @@
 //! pg_ndistinct      u32 magic | u32 1 | u32 items | each: f64 groups | i32 n | n * i16
 //! pg_dependencies   u32 magic | u32 1 | u32 items | each: f64 degree | i16 n | n * i16
 //! pg_mcv_list       u32 magic | u32 1 | u32 items | u16 columns | u32 type of each |
-//!                   each column: u32 values | u32 bytes | u32 aligned bytes | i32 length | u32 by value
-//!                   the columns' different values | each item: bools, f64, f64, u16 places
+//!                   each column: u32 values | u32 bytes | u32 aligned bytes | i32 length |
+//!                   u32 by value | the columns' different values |
+//!                   each item: bools, f64, f64, u16 places
 //! ```
 //!
 //! An attribute number above zero is a column; -1 is the first expression, -2 the second.
