@@ -49,7 +49,8 @@ pub fn bootstrap(storage: &Arc<Storage>, txn: &Txn, options: &BootstrapOptions) 
             roles.insert(name.to_string(), Oid(oid.parse().unwrap_or(0)));
         }
     }
-    let tables = Arc::new(SysTables::new(storage.clone(), FIRST_DATABASE));
+    let tables =
+        Arc::new(SysTables::new(storage.clone(), FIRST_DATABASE, SysTables::shared_map(storage)));
     let b = Bootstrap { storage, tables, txn, options, roles };
     for rel in builtin::relations().values() {
         let rel = rel.in_database(FIRST_DATABASE);

@@ -94,7 +94,8 @@ impl Loader<'_> {
 
     /// A system table: its shape is built in, its statistics are in its row.
     fn system_relation(&self, rel: &RelationDesc) -> Result<RelationDesc> {
-        let mut rel = rel.in_database(self.database);
+        let number = |oid| self.rows.file_number(oid);
+        let mut rel = rel.in_database(self.database).with_files(&number)?;
         // While `initdb` fills the tables there is no row yet.
         if let Some(row) = self.one(indexes::PG_CLASS_OID, rel.oid)? {
             rel.acl = row.acl("relacl")?;

@@ -38,6 +38,7 @@ pub use compile::{CompiledStmt, compile};
 pub use execution::Execution;
 pub use hooks::{Hooks, NoHooks, RowChange};
 pub use instrument::{Detail, Instrumentation, NodeStats};
+pub use node::scan::datum_tid;
 pub use parallel::{WorkerTask, Workers};
 pub use point::{PointQuery, PointSpace};
 pub use row_exprs::RowExprs;

@@ -7,6 +7,7 @@ mod create;
 mod files;
 pub(crate) mod folders;
 mod memory;
+pub(crate) mod moved;
 mod oids;
 mod redo;
 pub(crate) mod two_phase;
@@ -63,6 +64,11 @@ pub struct Database {
     pub(crate) changes: crate::autovacuum::AllChanges,
     pub(crate) doors: folders::Doors,
     pub(crate) exports: crate::session::Exports,
+    /// Held from before a commit that moves system tables until their map is written, and while a
+    /// checkpoint chooses its redo pointer.
+    pub(crate) moving: Mutex<()>,
+    /// Where the tables are that all databases share.
+    shared_files: Arc<catalog::FileMap>,
     /// Prepared transactions.
     pub(crate) prepared: two_phase::PreparedList,
     /// The server's parts, as the log knows them.
@@ -189,6 +195,7 @@ impl Database {
         }
         let storage = Arc::new(Storage { pool, wal: wal.clone(), txn: txn.clone() });
         let oids = Arc::new(OidGenerator::new(wal.clone(), about.checkpoint_copy.next_oid));
+        let shared_files = SysTables::shared_map(&storage);
         let database = Arc::new(Database {
             disk,
             dir: dir.to_path_buf(),
@@ -204,6 +211,8 @@ impl Database {
             changes: Default::default(),
             doors: Default::default(),
             exports: Default::default(),
+            moving: Mutex::new(()),
+            shared_files,
             prepared: Default::default(),
             parts: Mutex::default(),
             stats: Default::default(),
@@ -449,11 +458,15 @@ impl Database {
         let mut all = self.databases.lock();
         all.entry(oid)
             .or_insert_with(|| {
-                let tables = Arc::new(SysTables::new(self.storage.clone(), oid));
+                let tables = Arc::new(self.sys_tables(oid));
                 let (cache, statements) = Default::default();
                 Arc::new(DatabaseState { oid, tables, cache, statements })
             })
             .clone()
+    }
+
+    fn sys_tables(&self, database: Oid) -> SysTables {
+        SysTables::new(self.storage.clone(), database, self.shared_files.clone())
     }
 
     /// Forgets what the sessions of a dropped database shared.
