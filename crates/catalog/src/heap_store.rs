@@ -207,6 +207,8 @@ pub struct HeapStore {
     has_moved: AtomicBool,
     moved: Mutex<Moved>,
     kept: Mutex<Kept>,
+    /// Another session holds what this one needs.
+    is_helper: AtomicBool,
 }
 
 /// Files that system tables have for the transaction that moved them, and the tables opened there.
@@ -223,8 +225,8 @@ impl HeapStore {
         oids: Arc<dyn OidSource>,
         overlay: Arc<Overlay>,
     ) -> HeapStore {
-        let (txn, has_moved, moved, kept) = Default::default();
-        HeapStore { tables, oids, overlay, txn, has_moved, moved, kept }
+        let (txn, has_moved, moved, kept, is_helper) = Default::default();
+        HeapStore { tables, oids, overlay, txn, has_moved, moved, kept, is_helper }
     }
 
     /// The session begins or ends a transaction.
@@ -254,6 +256,18 @@ impl HeapStore {
         KeptLocks(self)
     }
 
+    /// Keeps a table where it is while [`KeptLocks`] are there, for a helper to change its rows.
+    pub fn keep_table(&self, table: Oid) -> Result<()> {
+        let txn = self.txn()?;
+        self.hold(&txn, system_relation(table)?, LockMode::RowExclusive).map(drop)
+    }
+
+    /// The session works for another one, which waits for it and has kept the tables where they
+    /// are: it takes no locks of its own, as nobody would see that the two wait for each other.
+    pub fn work_for_another(&self) {
+        self.is_helper.store(true, Ordering::Relaxed);
+    }
+
     /// What [`HeapStore::move_files`] was told in this transaction.
     pub fn moved_files(&self) -> Vec<(Oid, u32)> {
         match self.has_moved.load(Ordering::Relaxed) {
@@ -281,11 +295,19 @@ impl HeapStore {
     }
 
     /// Keeps away who gives the table new files, until the result is dropped.
-    fn hold<'a>(&'a self, txn: &'a Txn, table: &RelationDesc, mode: LockMode) -> Result<Held<'a>> {
+    fn hold<'a>(
+        &'a self,
+        txn: &'a Txn,
+        table: &RelationDesc,
+        mode: LockMode,
+    ) -> Result<Option<Held<'a>>> {
+        if self.is_helper.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
         let db = if table.shared { Oid::INVALID } else { self.tables.database };
         let tag = LockTag::Relation { db, rel: table.oid };
         txn.lock(tag, mode)?;
-        Ok(Held { store: self, txn, tag, mode })
+        Ok(Some(Held { store: self, txn, tag, mode }))
     }
 
     /// The system tables.

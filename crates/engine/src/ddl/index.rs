@@ -419,7 +419,7 @@ impl Ddl<'_> {
                     .ok_or_else(|| err!(UNDEFINED_COLUMN, "column \"{name}\" does not exist"))?;
                 let attr = &table.tuple.attrs[attnum as usize - 1];
                 if attr.generated == b'v' {
-                    return Err(Error::unsupported("indexes on virtual generated columns"));
+                    return Err(on_virtual_columns());
                 }
                 let mut key = IndexKey::column(attnum, attr.type_oid, Oid::INVALID);
                 key.typmod = attr.typmod;
@@ -433,6 +433,11 @@ impl Ddl<'_> {
                 let cooked = crate::cook::index_expr(self, table, e)?;
                 if crate::cook::columns_of(&cooked).iter().any(|n| *n < 0) {
                     return Err(on_system_columns());
+                }
+                let is_virtual =
+                    |n: &i16| *n > 0 && table.tuple.attrs[*n as usize - 1].generated == b'v';
+                if crate::cook::columns_of(&cooked).iter().any(is_virtual) {
+                    return Err(on_virtual_columns());
                 }
                 let mut key = IndexKey::column(0, cooked.ty(), Oid::INVALID);
                 key.name = elem_name(elem);
@@ -506,6 +511,10 @@ impl Ddl<'_> {
         let default = self.view.database(self.view.context().database)?.tablespace;
         Ok(if oid == default { Oid::INVALID } else { oid })
     }
+}
+
+fn on_virtual_columns() -> Error {
+    err!(FEATURE_NOT_SUPPORTED, "indexes on virtual generated columns are not supported")
 }
 
 fn on_system_columns() -> Error {

@@ -301,7 +301,8 @@ impl Writer<'_> {
                     "ROWS BETWEEN 1 FOLLOWING AND 1 PRECEDING",
                 ]);
                 format!(
-                    "SELECT a, count(*) OVER w, sum(c) OVER w FROM {table} WINDOW w AS (ORDER BY a {frame})"
+                    "SELECT a, count(*) OVER w, sum(c) OVER w FROM {table} WINDOW w AS (ORDER BY a \
+                     {frame})"
                 )
             }
             3 => {
@@ -404,7 +405,8 @@ impl Writer<'_> {
             19 => format!("TRUNCATE {table}{}", self.of(&["", " CASCADE", " RESTART IDENTITY"])),
             20 => "CREATE DOMAIN dom AS int CHECK (value > 0)".into(),
             21 => format!(
-                "CREATE TRIGGER tr BEFORE UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()"
+                "CREATE TRIGGER tr BEFORE UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION \
+                 suppress_redundant_updates_trigger()"
             ),
             22 => format!("CREATE STATISTICS s0 ON a, {column} FROM {table}"),
             _ => format!(
