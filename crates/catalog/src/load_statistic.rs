@@ -106,7 +106,7 @@ impl Loader<'_> {
             };
             let values = Record::decode(&record)?.columns.into_iter().map(|c| c.value).collect();
             let table = crate::rows::system_relation(oids::PG_STATISTIC)?;
-            let row = SysRow { table, tid: Tid::INVALID, values };
+            let row = SysRow { table, tid: Tid::INVALID, file: 0, values };
             out.push(Some(Arc::new(self.statistic_of(&row)?)));
         }
         Ok(out)

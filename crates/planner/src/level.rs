@@ -78,10 +78,16 @@ fn merge_to_join(query: &mut Query) {
         1 => items.remove(0),
         _ => FromItem::From(Box::new(ir::FromExpr { items, quals: None })),
     };
+    // A view's condition chooses among the target's rows before they are joined.
+    let table = FromItem::Table(query.result_relation);
+    let target = match query.jointree.quals.take() {
+        Some(q) => FromItem::From(Box::new(ir::FromExpr { items: vec![table], quals: Some(q) })),
+        None => table,
+    };
     let join = ir::JoinExpr {
         kind,
         natural: false,
-        left: FromItem::Table(query.result_relation),
+        left: target,
         right: source,
         using: Vec::new(),
         using_alias: None,

@@ -82,7 +82,7 @@ impl RelKind {
             RelKind::Table | RelKind::Partitioned => "table",
             RelKind::Index | RelKind::PartitionedIndex => "index",
             RelKind::Sequence => "sequence",
-            RelKind::Toast => "TOAST table",
+            RelKind::Toast => "toast table",
             RelKind::View => "view",
             RelKind::MatView => "materialized view",
             RelKind::Composite => "composite type",

@@ -325,7 +325,10 @@ impl Ddl<'_> {
                 "cannot create index on relation \"{}\"",
                 table.name
             )
-            .detail(format!("This operation is not supported for {}s.", table.kind.noun())));
+            .detail(match table.kind {
+                RelKind::Toast => "This operation is not supported for TOAST tables.".into(),
+                kind => format!("This operation is not supported for {}s.", kind.noun()),
+            }));
         }
         let am_name = match stmt.access_method.as_str() {
             "" => "btree",

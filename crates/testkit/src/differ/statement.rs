@@ -502,7 +502,7 @@ impl Writer<'_> {
             "SELECT attrelid::regclass, attname, attnotnull, atthasdef, attidentity, \
              attgenerated, attislocal, attinhcount FROM pg_attribute a JOIN pg_class c ON \
              c.oid = attrelid WHERE relnamespace = 'differ'::regnamespace AND attnum > 0",
-            "SELECT pg_describe_object(classid, objid, objsubid), \
+            "SELECT regexp_replace(pg_describe_object(classid, objid, objsubid), '[0-9]{4,}', ''), \
              pg_describe_object(refclassid, refobjid, refobjsubid), deptype FROM pg_depend WHERE \
              refobjid IN (SELECT oid FROM pg_class WHERE relnamespace = 'differ'::regnamespace)",
             "SELECT * FROM pg_policies WHERE schemaname = 'differ'",

@@ -490,7 +490,13 @@ fn check_target(rel: &RelationDesc) -> Result<()> {
         RelKind::Partitioned => return Ok(()),
         _ => bail!(WRONG_OBJECT_TYPE, "cannot copy to non-table relation \"{}\"", rel.name),
     };
-    Err(err!(WRONG_OBJECT_TYPE, "cannot copy to {what} \"{}\"", rel.name))
+    let e = err!(WRONG_OBJECT_TYPE, "cannot copy to {what} \"{}\"", rel.name);
+    Err(match rel.kind {
+        RelKind::View => {
+            e.hint("To enable copying to a view, provide an INSTEAD OF INSERT trigger.")
+        }
+        _ => e,
+    })
 }
 
 fn check_source(rel: &RelationDesc) -> Result<()> {

@@ -337,11 +337,8 @@ impl TargetProg {
     fn check_options(&self, run: &mut Run, row: &[Datum], kinds: &[CheckOptionKind]) -> Result<()> {
         for o in self.options.iter().filter(|o| kinds.contains(&o.kind)) {
             let ok = o.prog.eval(run, RowInput::Row(row))?;
-            let violated = match o.kind {
-                CheckOptionKind::View => matches!(ok, Datum::Bool(false)),
-                _ => !ok.as_bool(),
-            };
-            if violated {
+            // Unlike a CHECK constraint it has to be true: the row must be seen afterwards.
+            if ok != Datum::Bool(true) {
                 return Err(self.option_violation(run, row, o));
             }
         }
