@@ -98,6 +98,16 @@ impl Client {
         self.stream.write_all(&out).map_err(io)
     }
 
+    /// Sends a query with one parameter in the binary form of its type, likewise.
+    pub fn send_binary(&mut self, sql: &str, ty: base::Oid, value: &[u8]) -> Result<()> {
+        let mut out = Vec::new();
+        client::parse(&mut out, "", sql, &[ty]);
+        client::bind_binary(&mut out, "", "", value);
+        client::execute(&mut out, "", 0);
+        client::sync(&mut out);
+        self.stream.write_all(&out).map_err(io)
+    }
+
     /// The result of what was sent. With a time limit, None if it has not come by then; what
     /// did come is kept in `partial`.
     pub fn receive(
