@@ -10,6 +10,7 @@ mod catalog_fact;
 mod constraint;
 mod definition;
 mod function;
+mod hash_partition;
 mod index;
 mod names;
 mod object;
@@ -147,6 +148,9 @@ pub fn call(s: &dyn SysSession, call: &CallInfo, args: &[Datum]) -> Option<Resul
     let row = functions::builtin::proc(call.fn_oid)?;
     let args = Args { values: args, types: &row.proargtypes };
     let name = row.proname;
+    if name == "satisfies_hash_partition" {
+        return Some(hash_partition::call(s, call, args.values));
+    }
     definition::call(s, name, &args)
         .or_else(|| function::call(s, name, &args))
         .or_else(|| visible::call(s, name, &args))

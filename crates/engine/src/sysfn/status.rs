@@ -25,6 +25,7 @@ fn session(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>>
     let own = || s.sessions().into_iter().find(|i| i.pid == s.pid());
     Some(match name {
         "pg_backend_pid" => Ok(Datum::I32(s.pid())),
+        "pg_trigger_depth" => Ok(Datum::I32(crate::trigger::Running::depth())),
         "current_query" => Ok(super::args::opt_text(own().map(|i| i.query))),
         "pg_sleep" => sleep(s, args.values[0].as_f64()),
         "pg_sleep_for" => {
