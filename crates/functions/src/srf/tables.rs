@@ -237,21 +237,7 @@ pub(crate) const TOKEN_TYPES: [(&str, &str); 23] = [
 ];
 
 fn token_types(_: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
-    let known = match &args[0] {
-        Datum::U32(oid) => *oid == 3722,
-        name => matches!(name.as_str(), "default" | "pg_catalog.default"),
-    };
-    if !known {
-        return Err(match &args[0] {
-            Datum::U32(oid) => {
-                err!(INTERNAL_ERROR, "cache lookup failed for text search parser {oid}")
-            }
-            name => {
-                let name = name.as_str();
-                err!(UNDEFINED_OBJECT, "text search parser \"{name}\" does not exist")
-            }
-        });
-    }
+    crate::scalar::ts::check_parser(&args[0])?;
     let row = |(i, (name, what)): (usize, &(&str, &str))| {
         vec![Datum::I32(i as i32 + 1), Datum::text(name), Datum::text(what)]
     };
