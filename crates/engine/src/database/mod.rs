@@ -146,6 +146,22 @@ fn note_settings(c: &mut wal::Control, defaults: &Defaults) {
     c.track_commit_timestamp = defaults.get("track_commit_timestamp").is_some_and(|v| v.as_bool());
 }
 
+/// Settings that tell how the data directory was made.
+fn note_presets(defaults: &mut Defaults, dir: &Path, about: &wal::Control) {
+    let group_reads = os::process::mode(dir).is_ok_and(|mode| mode & 0o050 == 0o050);
+    let presets = [
+        ("wal_segment_size", about.wal_segment_size.to_string() + "B"),
+        ("data_directory_mode", if group_reads { "0750" } else { "0700" }.to_string()),
+    ];
+    for (name, value) in presets {
+        if let Some(def) = base::settings::find(name)
+            && let Ok(value) = def.parse(&value)
+        {
+            defaults.set_internal(name, value);
+        }
+    }
+}
+
 impl Database {
     /// Opens the data directory `dir`, recovering it if the server before did not stop cleanly.
     pub fn open(disk: Disk, dir: &Path, defaults: Defaults) -> Result<Arc<Database>> {
@@ -156,12 +172,13 @@ impl Database {
     pub fn open_telling(
         disk: Disk,
         dir: &Path,
-        defaults: Defaults,
+        mut defaults: Defaults,
         logger: Option<Logger>,
     ) -> Result<Arc<Database>> {
         functions::check_patterns();
         let control = ControlFile::open(&disk, &dir.join("global/pg_control"))?;
         let about = control.get();
+        note_presets(&mut defaults, dir, &about);
         let clean = about.state == DbState::ShutDown;
         if !clean {
             disk.sync_tree(dir)?;
@@ -367,6 +384,7 @@ impl Database {
 
     /// Takes the settings of a configuration that was read again.
     pub fn set_defaults(&self, mut defaults: Defaults) -> Vec<String> {
+        note_presets(&mut defaults, &self.dir, &self.control.get());
         let told = defaults.continue_from(&self.defaults());
         self.set_predicate_limits(&defaults);
         self.configure_files(&defaults);
