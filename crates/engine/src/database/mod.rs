@@ -129,7 +129,7 @@ fn wal_config(defaults: &Defaults, timeline: u32, segment_size: u64) -> WalConfi
     }
 }
 
-/// The settings that `pg_controldata` tells.
+/// The settings that `pg_controldata` tells, as far as they have an effect.
 fn note_settings(c: &mut wal::Control, defaults: &Defaults) {
     let number = |name: &str| defaults.get(name).map_or(0, |v| v.as_i64()).max(0) as u32;
     c.wal_level = match defaults.show("wal_level").as_str() {
@@ -137,12 +137,9 @@ fn note_settings(c: &mut wal::Control, defaults: &Defaults) {
         "logical" => 2,
         _ => 1,
     };
-    c.wal_log_hints = defaults.get("wal_log_hints").is_some_and(|v| v.as_bool());
     c.max_connections = number("max_connections");
     c.max_worker_processes = number("max_worker_processes");
-    c.max_wal_senders = number("max_wal_senders");
     c.max_prepared_transactions = number("max_prepared_transactions");
-    c.max_locks_per_transaction = number("max_locks_per_transaction");
     c.track_commit_timestamp = defaults.get("track_commit_timestamp").is_some_and(|v| v.as_bool());
 }
 

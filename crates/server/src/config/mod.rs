@@ -145,7 +145,6 @@ fn of_session(flag: char, value: &str) -> Option<(String, String)> {
         'S' => ("work_mem", value),
         'W' => ("post_auth_delay", value),
         'F' => ("fsync", "false"),
-        'P' => ("ignore_system_indexes", "true"),
         's' => ("log_statement_stats", "true"),
         'e' => ("datestyle", "ISO, DMY"),
         _ => return None,
