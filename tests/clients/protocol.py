@@ -26,6 +26,10 @@ def startup(version=196608, **options):
     return struct.pack("!I", len(body) + 4) + body
 
 
+def packet(body, version=196608):
+    return struct.pack("!II", len(body) + 8, version) + body
+
+
 class Connection:
     def __init__(self, first):
         self.socket = socket.create_connection(PLACE)
@@ -53,6 +57,8 @@ class Connection:
                 more = self.socket.recv(65536)
             except socket.timeout:
                 return out + ["timeout"]
+            except ConnectionResetError:
+                return out + ["end"]
             if not more:
                 return out + ["end"]
             self.input += more
@@ -71,7 +77,11 @@ class Connection:
         return [kind + " " + body.hex()]
 
     def say(self, *messages):
-        self.socket.sendall(b"".join(messages))
+        try:
+            self.socket.sendall(b"".join(messages))
+        except OSError:
+            # What it said before it hung up is still to be read.
+            pass
         return self.answers()
 
     def query(self, sql):
@@ -181,7 +191,11 @@ def conversations():
         # When the session is told that it may go on differs.
         yield f"startup, {name}", [a for a in c.answers() if a != "R 00000000"]
         c.close()
+    yield from starting()
+    yield from cancelling()
     yield from extended()
+    yield from formats()
+    yield from recovering()
     yield from copying()
     yield from large()
     yield from interrupted()
@@ -243,6 +257,172 @@ def vanishing():
         yield f"vanished {name}", got
     c.query("drop table vanishing")
     holder.close()
+    c.close()
+
+
+def starting():
+    """Startup packets that are unusual."""
+    pairs = b"user\0postgres\0database\0postgres\0"
+    twice = packet(pairs + b"application_name\0a\0application_name\0b\0\0")
+    for name, first in {
+        "version 3.1": startup(196609),
+        "version 3.2 with an option": startup(196610, **{"_pq_.foo": "1"}),
+        "version 3.65535": startup(196608 + 65535),
+        "version 2": startup(131072),
+        "version 5": startup(327680),
+        "an option of the protocol without a value": startup(**{"_pq_.": ""}),
+        "twice": twice,
+        "no value": packet(pairs + b"application_name\0"),
+        "no end": packet(pairs + b"x"),
+        "more after the end": packet(pairs + b"\0more"),
+        "options with spaces": startup(options="-c application_name=a\\ b  --work-mem=7MB"),
+        "options that end early": startup(options="-c"),
+        "an option that is none": startup(options="--nix"),
+        "a word among the options": startup(options="nix"),
+        "an encoding that is none": startup(client_encoding="nix"),
+        "an encoding": startup(client_encoding="LATIN1"),
+        "a setting of the server": startup(shared_buffers="1MB"),
+        "a setting that nobody knows": startup(nix="1"),
+        "a setting of an extension": startup(**{"nix.nix": "1"}),
+        "replication that is none": startup(replication="nix"),
+        "no database": startup(database=""),
+        "a database of many letters": startup(database="x" * 100),
+    }.items():
+        c = Connection(first)
+        c.socket.shutdown(socket.SHUT_WR)
+        got = [a for a in c.answers() if a != "R 00000000"]
+        yield f"starting, {name}", got
+        c.close()
+    c = Connection(twice)
+    c.answers()
+    yield "starting, twice, the value", c.query("show application_name")
+    c.close()
+    c = Connection(startup(options="-c application_name=a\\ b  --work-mem=7MB"))
+    c.answers()
+    yield "starting, options, the values", c.query("select current_setting('application_name'), current_setting('work_mem')")
+    c.close()
+
+
+def cancelling():
+    """Cancel requests with right and wrong keys, short and long."""
+    for version, what in [(v, w) for v in (196608, 196610) for w in ("right", "wrong", "first four bytes", "one byte more", "one byte less", "none", "256 bytes", "257 bytes", "pid of nobody")]:
+        c = Connection(startup(version))
+        key = None
+        while key is None:
+            c.input += c.socket.recv(65536)
+            at = c.input.find(b"K\0\0\0")
+            if at >= 0 and len(c.input) >= at + 5:
+                length = struct.unpack("!I", c.input[at + 1 : at + 5])[0]
+                if len(c.input) > at + length:
+                    pid, key = bytes(c.input[at + 5 : at + 9]), bytes(c.input[at + 9 : at + 1 + length])
+        c.answers()
+        sent = {
+            "right": key, "wrong": bytes([key[0] ^ 1]) + key[1:], "first four bytes": key[:4], "one byte more": key + b"x", "one byte less": key[:-1],
+            "none": b"", "256 bytes": key.ljust(256, b"x"), "257 bytes": key.ljust(257, b"x"), "pid of nobody": key}[what]
+        pid = struct.pack("!i", 2**31 - 1) if what == "pid of nobody" else pid
+        c.socket.sendall(message(b"Q", b"select pg_sleep(0.7)\0"))
+        time.sleep(0.15)
+        s = socket.create_connection(PLACE)
+        s.sendall(struct.pack("!II", 12 + len(sent), 80877102) + pid + sent)
+        s.settimeout(5)
+        said = s.recv(1000)
+        s.close()
+        yield f"cancel of {version}, {what}", [len(key), len(said), *c.answers()]
+        c.close()
+
+
+def formats():
+    """Format codes that are none, for results, parameters and function calls."""
+    four = struct.pack("!i", 4)
+    c = session()
+    for code in (2, -1, 32767, 256):
+        for name, messages in {
+            "of a result": [parse("select 1"), bind(results=[code]), describe(b"P"), execute(), SYNC],
+            "of a result that is not fetched": [parse("select 1"), bind(results=[code]), SYNC],
+            "of one result": [parse("select 1, 2"), bind(results=[0, code]), execute(), SYNC],
+            "of a command without result": [parse("set geqo = on"), bind(results=[code]), describe(b"P"), execute(), SYNC],
+            "of no rows": [parse("select 1 where false"), bind(results=[code]), execute(), SYNC],
+            "of a null": [parse("select null::int"), bind(results=[code]), execute(), SYNC],
+            "of SHOW": [parse("show geqo"), bind(results=[code]), execute(), SYNC],
+            "of a parameter that is null": [parse("select $1::int"), bind(formats=[code], params=[None]), execute(), SYNC],
+            "of a parameter": [parse("select $1::int"), bind(formats=[code], params=[b"1"]), execute(), SYNC],
+            "of RETURNING": [parse("create temp table if not exists formatted (a int)"), bind(), execute(), parse("insert into formatted values (1) returning a"), bind(results=[code]), execute(), SYNC],
+            "of COPY": [parse("copy (select 1) to stdout"), bind(results=[code]), execute(), SYNC],
+        }.items():
+            yield f"format {code}, {name}", c.say(*messages)
+        yield f"format {code}, function's result", c.say(call(177, [], [b"3", b"4"], code & 0xFFFF))
+        yield f"format {code}, function's argument", c.say(call(177, [code & 0xFFFF], [four, four], 1))
+    yield "format, as many as there are parameters, of none", c.say(parse("select 1"), bind(formats=[1, 1]), execute(), SYNC)
+    yield "format, one for no columns", c.say(parse("select"), bind(results=[1]), describe(b"P"), execute(), SYNC)
+    yield "format, one for each column and one more", c.say(parse("select 1, 2"), bind(results=[1, 0, 1]), describe(b"P"), execute(), SYNC)
+    yield "format, binary parameters", c.say(
+        parse("select $1::int + $2::int, $3::text, $4::bool, $5::float8, $6::timestamp"),
+        bind(formats=[1], params=[four, four, b"abc", b"\1", struct.pack("!d", 1.5), struct.pack("!q", 86400000000)], results=[0]), execute(), SYNC)
+    yield "format, binary parameters and a null", c.say(parse("select $1::int, $2::int"), bind(formats=[1, 0], params=[None, b"5"], results=[1, 0]), execute(), SYNC)
+    c.close()
+
+
+def recovering():
+    """An error in a pipeline: what follows is skipped up to Sync, and the session goes on."""
+    zero = "select 1/g from generate_series(0, 0) g"
+    ok = [parse("select 7"), bind(), execute()]
+    failing = {
+        "parse": [parse("selec")],
+        "bind": [parse("select 1"), bind(params=[b"1"])],
+        "describe": [describe(b"S", b"nope")],
+        "execute": [parse(zero), bind(), execute()],
+        "close": [message(b"C", b"Snope\0")],
+        "copy": [parse("copy nope from stdin"), bind(), execute()],
+    }
+    then = {
+        "pipeline": ok + [SYNC],
+        "query": [message(b"Q", b"select 8\0"), SYNC],
+        "function call": [call(177, [], [b"3", b"4"], 0), SYNC],
+        "flush": [message(b"H", b"")] + ok + [SYNC],
+        "copy messages": [message(b"d", b"1\n"), message(b"c", b""), message(b"f", b"x\0"), SYNC],
+        "two syncs": [SYNC, *ok, SYNC],
+        "end": [message(b"X", b"")],
+    }
+    for what, first in failing.items():
+        for after, rest in then.items():
+            # Without an error, what was not sent yet may be lost at the end.
+            if (what, after) == ("close", "end"):
+                continue
+            c = session()
+            c.query("begin")
+            got = c.say(*ok, *first, *rest)
+            c.socket.settimeout(0.5)
+            while got[-1][0] == "Z":
+                more = c.answers()
+                got += more
+            if got[-1] == "timeout":
+                c.socket.settimeout(30)
+                got += c.query("commit")
+            yield f"recovering, {what}, then {after}", got
+            c.close()
+    c = session()
+    for name, messages in {
+        "a transaction of statements": [parse("create temp table done (a int)"), bind(), execute(), parse("insert into done values (1)"), bind(), execute(), *failing["execute"], SYNC],
+        "nothing of it is done": [message(b"Q", b"select to_regclass('done')\0")],
+        "what was committed in the middle": [parse("create temp table done (a int)"), bind(), execute(), parse("commit"), bind(), execute(), *failing["execute"], SYNC],
+        "that is done": [message(b"Q", b"select to_regclass('done')\0")],
+        "a portal outlives Sync in a block": [parse("begin"), bind(), execute(), parse("select generate_series(1, 3)"), bind(b"o"), execute(b"o", 1), SYNC],
+        "and is read on": [execute(b"o", 1), SYNC],
+        "but not a failure": [parse("select 1/0"), SYNC, execute(b"o", 1), SYNC],
+        "what a failed block takes": [parse("select 1"), SYNC, parse("rollback"), bind(), execute(), SYNC],
+        "savepoints": [parse("begin"), bind(), execute(), parse("savepoint s"), bind(), execute(), *failing["execute"], SYNC, parse("rollback to s"), bind(), execute(), *ok, SYNC, parse("rollback"), bind(), execute(), SYNC],
+        "a portal without a block": [parse("select generate_series(1, 3)"), bind(b"n"), execute(b"n", 1), SYNC, execute(b"n", 1), SYNC],
+        "a statement closed while its portal lives": [parse("select generate_series(1, 3)", b"q"), bind(b"n", b"q"), execute(b"n", 1), message(b"C", b"Sq\0"), execute(b"n", 1), SYNC],
+        "sync alone": [SYNC, SYNC],
+        "flush alone": [message(b"H", b""), SYNC],
+        "vacuum in a pipeline": [*ok, parse("vacuum done"), bind(), execute(), SYNC],
+        "vacuum first in a pipeline": [parse("vacuum done"), bind(), execute(), *ok, SYNC],
+    }.items():
+        syncs = len([m for m in messages if m == SYNC]) or 1
+        got = c.say(*messages)
+        for _ in range(syncs - 1):
+            got += c.answers()
+        yield f"recovering, {name}", got
     c.close()
 
 
@@ -358,10 +538,17 @@ def large():
     most = 65535
     numbers = [str(i % 10).encode() for i in range(most)]
     values = ", ".join(f"(${i + 1}::int)" for i in range(most))
-    c = session()
     for name, messages in {
         "as many parameters as can be": [parse(f"select sum(x), count(*) from (values {values}) v(x)"), bind(params=numbers), execute(), SYNC],
+        "as many parameters as can be, binary": [
+            parse(f"select sum(x), count(*) from (values {values}) v(x)"), bind(formats=[1], params=[struct.pack("!i", i) for i in range(most)], results=[1]), execute(), SYNC],
+        "a format for each of many parameters": [parse(f"select count(*) from (values {values}) v(x)"), bind(formats=[i % 2 for i in range(most)], params=[struct.pack("!i", i) if i % 2 else b"1" for i in range(most)]), execute(), SYNC],
+        "many parameters described": [parse(f"select count(*) from (values {values}) v(x)", b"many", [23] * most), describe(b"S", b"many"), SYNC],
         "a parameter too many": [parse("select $65536::int"), SYNC],
+        "a long statement, parsed": [parse("select length('" + "x" * 40_000_000 + "')"), bind(), execute(), SYNC],
+        "a long comment": [message(b"Q", b"/*" + b"x" * 30_000_000 + b"*/ select 1\0")],
+        "a long list": [message(b"Q", b"select count(*) from (values " + b",".join(b"(%d)" % i for i in range(100_000)) + b") v\0")],
+        "a long name": [parse("select 1", b"n" * 9000), bind(b"p" * 9000, b"n" * 9000), execute(b"p" * 9000), SYNC],
         "parameters far apart": [parse("select $65535::int"), SYNC],
         "a long statement": [message(b"Q", b"select length('" + b"x" * 8_000_000 + b"')\0")],
         "a long parameter": [parse("select length($1)"), bind(params=[b"x" * 50_000_000]), execute(), SYNC],
@@ -372,9 +559,10 @@ def large():
         "a column too many": [message(b"Q", b"select " + b",".join([b"1"] * 1665) + b"\0")],
         "many statements": [message(b"Q", b"select 1;" * 2000 + b"\0")],
     }.items():
+        c = session()
         got = c.say(*messages)
+        c.close()
         yield f"large, {name}", got if len(got) < 100 else [f"{len(got)} messages", *got[-2:]]
-    c.close()
 
 
 def interrupted():
@@ -413,17 +601,23 @@ def interrupted():
     other.close()
 
 
-if sys.argv[1:] == ["record"]:
-    with open(FILE, "w") as f:
-        json.dump(dict(conversations()), f, indent=1)
-        f.write("\n")
-else:
-    with open(FILE) as f:
-        expected = json.load(f)
-    wrong = 0
-    for name, got in conversations():
-        if expected.pop(name, None) != got:
-            wrong += 1
-            print(f"FAILED {name}: {got}")
-    wrong += len(expected)
-    assert wrong == 0, f"{wrong} conversations differ"
+def main():
+    if sys.argv[1:] == ["record"]:
+        got = dict(conversations())
+        with open(FILE, "w") as f:
+            json.dump(got, f, indent=1)
+            f.write("\n")
+    else:
+        with open(FILE) as f:
+            expected = json.load(f)
+        wrong = 0
+        for name, got in conversations():
+            if expected.pop(name, None) != got:
+                wrong += 1
+                print(f"FAILED {name}: {got}")
+        wrong += len(expected)
+        assert wrong == 0, f"{wrong} conversations differ"
+
+
+if __name__ == "__main__":
+    main()

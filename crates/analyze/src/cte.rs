@@ -2,7 +2,7 @@
 
 use crate::names::{new_rte, ns_column, user_alias};
 use crate::state::{Analyzer, CteSlot, Kind, NsItem, State, loc};
-use base::{Error, Oid, Result, err};
+use base::{Oid, Result, err};
 use ir::{Alias, CmdType, CteMaterialize, Location, Query, RteKind};
 use parser::ast::{self, Stmt};
 
@@ -46,10 +46,14 @@ impl Analyzer<'_> {
     }
 
     fn one_cte(&mut self, cte: &ast::Cte, recursive: bool) -> Result<()> {
-        if cte.search.is_some() || cte.cycle.is_some() {
-            return Err(Error::unsupported("SEARCH and CYCLE of WITH").at(loc(cte.pos)));
-        }
         let refers = recursive && crate::recursion::mentions(&cte.query, &cte.name);
+        if cte.search.is_some() || cte.cycle.is_some() {
+            if refers {
+                crate::recursion::check(cte)?;
+            }
+            self.one_cte(&crate::search::without_clauses(cte, refers)?, recursive)?;
+            return crate::search::check_names(cte);
+        }
         let materialize = match cte.materialized {
             None => CteMaterialize::Default,
             Some(true) => CteMaterialize::Always,

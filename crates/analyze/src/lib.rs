@@ -35,6 +35,7 @@ mod rewrite_rule;
 mod rewrite_view;
 mod row;
 mod rule;
+mod search;
 mod select;
 mod setop;
 mod state;

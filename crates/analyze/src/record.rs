@@ -52,7 +52,13 @@ impl Analyzer<'_> {
             RteKind::Cte { name, levels_up, .. } => {
                 let level = stack.len().checked_sub(1 + *levels_up as usize)?;
                 let st = self.states.get(level)?;
-                let slot = st.ctes.iter().find(|c| c.cte.name == *name && !c.in_progress)?;
+                let slot = st.ctes.iter().find(|c| c.cte.name == *name)?;
+                if slot.in_progress {
+                    // Of a recursive query, SEARCH BREADTH FIRST asks for how far it has come.
+                    let ty = slot.cte.col_types.get(number.checked_sub(1)?)?;
+                    let depth = ("f1".to_string(), oids::INT8, -1, Oid::INVALID);
+                    return (*ty == oids::RECORD).then(|| vec![depth]);
+                }
                 if number == 0 {
                     return Some(named(rte, &slot.cte.query));
                 }

@@ -89,6 +89,7 @@ pub mod cluster {
     pub const VACUUM_FULL: i64 = 2;
     pub const SEQ_SCAN: i64 = 1;
     pub const SORTING: i64 = 3;
+    pub const WRITING: i64 = 4;
     pub const SWAPPING: i64 = 5;
     pub const REBUILDING: i64 = 6;
     pub const FINAL_CLEANUP: i64 = 7;

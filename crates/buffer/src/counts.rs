@@ -6,10 +6,13 @@
 //! when another relation wants the place, what was counted moves to a map. Places change owners
 //! under the table's lock only, which readers take, so that no count is credited to a wrong
 //! relation. A table outlives its thread and is used again by the next.
+//!
+//! What one statement has used is known too: a place's counters as they were when the statement
+//! first came there are noted, and the difference is the statement's ([`take_statement`]).
 
 use base::RelFile;
 use os::sync::Mutex;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -71,6 +74,23 @@ struct Place {
     key: AtomicU64,
     hits: AtomicU64,
     reads: AtomicU64,
+    /// The statement that has come here last.
+    statement: AtomicU64,
+}
+
+/// A place's counters when the statement came there.
+struct Visit {
+    at: usize,
+    key: u64,
+    before: (u64, u64),
+}
+
+/// What the thread's statement has used.
+#[derive(Default)]
+struct Statement {
+    visits: Vec<Visit>,
+    /// Hits and reads at places that others have now.
+    left: Vec<(u64, (u64, u64))>,
 }
 
 struct Table {
@@ -98,6 +118,10 @@ thread_local! {
     static OWN: Cell<Option<&'static Table>> = const { Cell::new(None) };
     static BACKEND: Cell<u8> = const { Cell::new(0) };
     static LEASE: Cell<Option<Lease>> = const { Cell::new(None) };
+    /// The number of the thread's statement: other than any that the table has seen.
+    static NUMBER: Cell<u64> = const { Cell::new(0) };
+    static STATEMENT: RefCell<Statement> =
+        const { RefCell::new(Statement { visits: Vec::new(), left: Vec::new() }) };
 }
 
 /// Only the thread that owns the table adds.
@@ -148,11 +172,102 @@ fn place(table: &'static Table, file: RelFile) -> &'static Place {
     if place.key.load(Relaxed) != key {
         replace(table, place, key);
     }
+    if place.statement.load(Relaxed) != NUMBER.get() {
+        visit(place, place_of(file.number));
+    }
     place
+}
+
+/// The thread's statement comes to a place.
+#[cold]
+fn visit(place: &Place, at: usize) {
+    if NUMBER.get() == 0 {
+        forget_statement();
+    }
+    place.statement.store(NUMBER.get(), Relaxed);
+    let before = (place.hits.load(Relaxed), place.reads.load(Relaxed));
+    let key = place.key.load(Relaxed);
+    STATEMENT.with(|s| s.borrow_mut().visits.push(Visit { at, key, before }));
+}
+
+/// The difference that a visit has made.
+fn made(place: &Place, before: (u64, u64)) -> (u64, u64) {
+    let now = (place.hits.load(Relaxed), place.reads.load(Relaxed));
+    (now.0.wrapping_sub(before.0), now.1.wrapping_sub(before.1))
+}
+
+/// The place gets another relation: what the statement has made of the one it has is put away.
+fn leave(place: &Place) {
+    STATEMENT.with(|s| {
+        let mut s = s.borrow_mut();
+        let key = place.key.load(Relaxed);
+        if let Some(i) = s.visits.iter().position(|v| v.key == key) {
+            let visit = s.visits.swap_remove(i);
+            s.left.push((key, made(place, visit.before)));
+        }
+    });
+    place.statement.store(0, Relaxed);
+}
+
+static NUMBERS: AtomicU64 = AtomicU64::new(1);
+
+/// How many statements a thread numbers before it asks for more numbers.
+const SOME_NUMBERS: u64 = 1 << 32;
+
+/// What this thread's statement has used so far is not told to anybody: another begins.
+#[inline]
+pub fn forget_statement() {
+    // A table's next thread must not take a visit for its own: numbers are nobody else's.
+    let next = match NUMBER.get() {
+        n if n.is_multiple_of(SOME_NUMBERS) => {
+            NUMBERS.fetch_add(1, Relaxed).wrapping_mul(SOME_NUMBERS) + 1
+        }
+        n => n + 1,
+    };
+    NUMBER.set(next);
+    STATEMENT.with(|s| {
+        let mut s = s.borrow_mut();
+        s.visits.clear();
+        s.left.clear();
+    });
+}
+
+/// Hits and reads of relations by this thread's statement: database, file number, both counts.
+/// Another statement begins.
+pub fn take_statement() -> Vec<((u32, u32), (u64, u64))> {
+    let used = STATEMENT.with(|s| {
+        let s = s.borrow();
+        let table = own();
+        let visits = s.visits.iter().map(|v| (v.key, made(&table.places[v.at], v.before)));
+        let all = visits.chain(s.left.iter().copied()).filter(|u| u.1 != (0, 0));
+        all.map(|(key, used)| (((key >> 32) as u32, key as u32), used)).collect()
+    });
+    forget_statement();
+    used
+}
+
+/// Hits and reads of a relation by this thread's statement so far.
+pub fn of_statement(file: RelFile) -> (u64, u64) {
+    let key = key_of(file.database.0, file.number);
+    STATEMENT.with(|s| {
+        let s = s.borrow();
+        let table = own();
+        let visits = s.visits.iter().map(|v| (v.key, made(&table.places[v.at], v.before)));
+        let all = visits.chain(s.left.iter().copied()).filter(|u| u.0 == key);
+        all.fold((0, 0), |sum, (_, u)| (sum.0 + u.0, sum.1 + u.1))
+    })
+}
+
+/// What this thread has done as what it is: by [`Context`], then [`Op`].
+pub fn of_backend() -> [u64; CONTEXTS * OPS] {
+    let at = BACKEND.get() as usize * CONTEXTS * OPS;
+    let cells = &own().cells[at..at + CONTEXTS * OPS];
+    std::array::from_fn(|i| cells[i].load(Relaxed))
 }
 
 #[cold]
 fn replace(table: &Table, place: &Place, key: u64) {
+    leave(place);
     let mut others = table.others.lock();
     let counted = (place.hits.load(Relaxed), place.reads.load(Relaxed));
     if counted != (0, 0) {
@@ -209,9 +324,9 @@ pub fn counted_as<R>(backend: Backend, work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Has input and output timed from now on: `track_io_timing`.
-pub fn set_timed() {
-    TIMED.store(true, Relaxed);
+/// Has input and output timed from now on, or not: `track_io_timing`.
+pub fn set_timed(timed: bool) {
+    TIMED.store(timed, Relaxed);
 }
 
 /// When something that may be timed began; None if it isn't.
@@ -299,7 +414,14 @@ mod tests {
             }
             read(file(3), Context::Normal);
         };
+        forget_statement();
         work();
+        assert_eq!(of_statement(file(3)), (5, 1));
+        assert_eq!(of_statement(file(clash)), (5, 0));
+        let mut used = take_statement();
+        used.sort();
+        assert_eq!(used.iter().filter(|u| u.0 == (9_999, 3)).map(|u| u.1.0).sum::<u64>(), 5);
+        assert_eq!(of_statement(file(3)), (0, 0));
         os::thread::spawn("t", work).unwrap().join().unwrap();
         let all = relations();
         assert_eq!(all.get(&(9_999, 3)), Some(&(10, 2)));

@@ -350,23 +350,62 @@ SELECT NULL::oid AS objoid, NULL::oid AS classoid, NULL::integer AS objsubid,
   NULL::text AS provider, NULL::text AS label
 WHERE false;
 -- pg_catalog.pg_stats_ext
-SELECT NULL::name AS schemaname, NULL::name AS tablename, NULL::name AS statistics_schemaname,
-  NULL::name AS statistics_name, NULL::name AS statistics_owner, NULL::name[] AS attnames,
-  NULL::text[] AS exprs, NULL::"char"[] AS kinds, NULL::boolean AS inherited,
-  NULL::pg_ndistinct AS n_distinct, NULL::pg_dependencies AS dependencies,
-  NULL::text[] AS most_common_vals, NULL::boolean[] AS most_common_val_nulls,
-  NULL::double precision[] AS most_common_freqs,
-  NULL::double precision[] AS most_common_base_freqs
-WHERE false;
+SELECT cn.nspname AS schemaname, c.relname AS tablename, sn.nspname AS statistics_schemaname,
+  s.stxname AS statistics_name, pg_get_userbyid(s.stxowner) AS statistics_owner,
+  (SELECT array_agg(a.attname ORDER BY a.attnum)
+    FROM unnest(s.stxkeys) k JOIN pg_attribute a
+      ON a.attrelid = s.stxrelid AND a.attnum = k) AS attnames,
+  pg_get_statisticsobjdef_expressions(s.oid) AS exprs, s.stxkind AS kinds,
+  sd.stxdinherit AS inherited, sd.stxdndistinct AS n_distinct,
+  sd.stxddependencies AS dependencies, m.most_common_vals, m.most_common_val_nulls,
+  m.most_common_freqs, m.most_common_base_freqs
+FROM pg_statistic_ext s JOIN pg_class c ON c.oid = s.stxrelid
+  JOIN pg_statistic_ext_data sd ON s.oid = sd.stxoid
+  LEFT JOIN pg_namespace cn ON cn.oid = c.relnamespace
+  LEFT JOIN pg_namespace sn ON sn.oid = s.stxnamespace
+  LEFT JOIN LATERAL (
+    SELECT array_agg("values") AS most_common_vals, array_agg(nulls) AS most_common_val_nulls,
+      array_agg(frequency) AS most_common_freqs,
+      array_agg(base_frequency) AS most_common_base_freqs
+    FROM pg_mcv_list_items(sd.stxdmcv)) m ON sd.stxdmcv IS NOT NULL
+WHERE pg_has_role(c.relowner, 'USAGE')
+  AND (c.relrowsecurity = false OR NOT row_security_active(c.oid));
 -- pg_catalog.pg_stats_ext_exprs
-SELECT NULL::name AS schemaname, NULL::name AS tablename, NULL::name AS statistics_schemaname,
-  NULL::name AS statistics_name, NULL::name AS statistics_owner, NULL::text AS expr,
-  NULL::boolean AS inherited, NULL::real AS null_frac, NULL::integer AS avg_width,
-  NULL::real AS n_distinct, NULL::anyarray AS most_common_vals,
-  NULL::real[] AS most_common_freqs, NULL::anyarray AS histogram_bounds,
-  NULL::real AS correlation, NULL::anyarray AS most_common_elems,
-  NULL::real[] AS most_common_elem_freqs, NULL::real[] AS elem_count_histogram
-WHERE false;
+SELECT cn.nspname AS schemaname, c.relname AS tablename, sn.nspname AS statistics_schemaname,
+  s.stxname AS statistics_name, pg_get_userbyid(s.stxowner) AS statistics_owner, stat.expr,
+  sd.stxdinherit AS inherited, (stat.a).stanullfrac AS null_frac,
+  (stat.a).stawidth AS avg_width, (stat.a).stadistinct AS n_distinct,
+  CASE 1 WHEN (stat.a).stakind1 THEN (stat.a).stavalues1 WHEN (stat.a).stakind2 THEN
+    (stat.a).stavalues2 WHEN (stat.a).stakind3 THEN (stat.a).stavalues3 WHEN (stat.a).stakind4
+    THEN (stat.a).stavalues4 WHEN (stat.a).stakind5 THEN (stat.a).stavalues5 END AS most_common_vals,
+  CASE 1 WHEN (stat.a).stakind1 THEN (stat.a).stanumbers1 WHEN (stat.a).stakind2 THEN
+    (stat.a).stanumbers2 WHEN (stat.a).stakind3 THEN (stat.a).stanumbers3 WHEN (stat.a).stakind4
+    THEN (stat.a).stanumbers4 WHEN (stat.a).stakind5 THEN (stat.a).stanumbers5 END AS most_common_freqs,
+  CASE 2 WHEN (stat.a).stakind1 THEN (stat.a).stavalues1 WHEN (stat.a).stakind2 THEN
+    (stat.a).stavalues2 WHEN (stat.a).stakind3 THEN (stat.a).stavalues3 WHEN (stat.a).stakind4
+    THEN (stat.a).stavalues4 WHEN (stat.a).stakind5 THEN (stat.a).stavalues5 END AS histogram_bounds,
+  CASE 3 WHEN (stat.a).stakind1 THEN (stat.a).stanumbers1[1] WHEN (stat.a).stakind2 THEN
+    (stat.a).stanumbers2[1] WHEN (stat.a).stakind3 THEN (stat.a).stanumbers3[1] WHEN
+    (stat.a).stakind4 THEN (stat.a).stanumbers4[1] WHEN (stat.a).stakind5 THEN
+    (stat.a).stanumbers5[1] END AS correlation,
+  CASE 4 WHEN (stat.a).stakind1 THEN (stat.a).stavalues1 WHEN (stat.a).stakind2 THEN
+    (stat.a).stavalues2 WHEN (stat.a).stakind3 THEN (stat.a).stavalues3 WHEN (stat.a).stakind4
+    THEN (stat.a).stavalues4 WHEN (stat.a).stakind5 THEN (stat.a).stavalues5 END AS most_common_elems,
+  CASE 4 WHEN (stat.a).stakind1 THEN (stat.a).stanumbers1 WHEN (stat.a).stakind2 THEN
+    (stat.a).stanumbers2 WHEN (stat.a).stakind3 THEN (stat.a).stanumbers3 WHEN (stat.a).stakind4
+    THEN (stat.a).stanumbers4 WHEN (stat.a).stakind5 THEN (stat.a).stanumbers5 END AS most_common_elem_freqs,
+  CASE 5 WHEN (stat.a).stakind1 THEN (stat.a).stanumbers1 WHEN (stat.a).stakind2 THEN
+    (stat.a).stanumbers2 WHEN (stat.a).stakind3 THEN (stat.a).stanumbers3 WHEN (stat.a).stakind4
+    THEN (stat.a).stanumbers4 WHEN (stat.a).stakind5 THEN (stat.a).stanumbers5 END AS elem_count_histogram
+FROM pg_statistic_ext s JOIN pg_class c ON c.oid = s.stxrelid
+  LEFT JOIN pg_statistic_ext_data sd ON s.oid = sd.stxoid
+  LEFT JOIN pg_namespace cn ON cn.oid = c.relnamespace
+  LEFT JOIN pg_namespace sn ON sn.oid = s.stxnamespace
+  JOIN LATERAL (
+    SELECT unnest(pg_get_statisticsobjdef_expressions(s.oid)) AS expr,
+      unnest(sd.stxdexpr) AS a) stat ON stat.expr IS NOT NULL
+WHERE pg_has_role(c.relowner, 'USAGE')
+  AND (c.relrowsecurity = false OR NOT row_security_active(c.oid));
 -- pg_catalog.pg_user_mappings
 SELECT u.oid AS umid, s.oid AS srvid, s.srvname, u.umuser,
   (CASE u.umuser WHEN 0 THEN 'public' ELSE a.rolname END)::name AS usename,
@@ -378,15 +417,19 @@ SELECT u.oid AS umid, s.oid AS srvid, s.srvname, u.umuser,
 FROM pg_user_mapping u JOIN pg_foreign_server s ON u.umserver = s.oid
   LEFT JOIN pg_authid a ON a.oid = u.umuser;
 -- pg_catalog.pg_stat_user_functions
-SELECT NULL::oid AS funcid, NULL::name AS schemaname, NULL::name AS funcname,
-  NULL::bigint AS calls, NULL::double precision AS total_time,
-  NULL::double precision AS self_time
-WHERE false;
+SELECT p.oid AS funcid, n.nspname AS schemaname, p.proname AS funcname,
+  pg_stat_get_function_calls(p.oid) AS calls,
+  pg_stat_get_function_total_time(p.oid) AS total_time,
+  pg_stat_get_function_self_time(p.oid) AS self_time
+FROM pg_proc p LEFT JOIN pg_namespace n ON n.oid = p.pronamespace
+WHERE p.prolang <> 12 AND pg_stat_get_function_calls(p.oid) IS NOT NULL;
 -- pg_catalog.pg_stat_xact_user_functions
-SELECT NULL::oid AS funcid, NULL::name AS schemaname, NULL::name AS funcname,
-  NULL::bigint AS calls, NULL::double precision AS total_time,
-  NULL::double precision AS self_time
-WHERE false;
+SELECT p.oid AS funcid, n.nspname AS schemaname, p.proname AS funcname,
+  pg_stat_get_xact_function_calls(p.oid) AS calls,
+  pg_stat_get_xact_function_total_time(p.oid) AS total_time,
+  pg_stat_get_xact_function_self_time(p.oid) AS self_time
+FROM pg_proc p LEFT JOIN pg_namespace n ON n.oid = p.pronamespace
+WHERE p.prolang <> 12 AND pg_stat_get_xact_function_calls(p.oid) IS NOT NULL;
 -- pg_catalog.pg_stat_recovery_prefetch
 SELECT * FROM pg_stat_get_recovery_prefetch();
 -- pg_catalog.pg_replication_origin_status

@@ -24,8 +24,12 @@ pub struct BootstrapOptions {
     pub superuser: String,
     /// The superuser's password as it is stored.
     pub password: Option<String>,
-    /// LC_COLLATE and LC_CTYPE of the first databases.
-    pub locale: String,
+    /// LC_COLLATE of the first databases.
+    pub collate: String,
+    /// LC_CTYPE of the first databases.
+    pub ctype: String,
+    /// Their locale of the built-in provider, if that is theirs.
+    pub builtin_locale: Option<String>,
 }
 
 /// Where the tables of the first database, `template1`, are.
@@ -49,7 +53,8 @@ pub fn bootstrap(storage: &Arc<Storage>, txn: &Txn, options: &BootstrapOptions) 
             roles.insert(name.to_string(), Oid(oid.parse().unwrap_or(0)));
         }
     }
-    let tables = Arc::new(SysTables::new(storage.clone(), FIRST_DATABASE));
+    let tables =
+        Arc::new(SysTables::new(storage.clone(), FIRST_DATABASE, SysTables::shared_map(storage)));
     let b = Bootstrap { storage, tables, txn, options, roles };
     for rel in builtin::relations().values() {
         let rel = rel.in_database(FIRST_DATABASE);
@@ -148,8 +153,12 @@ impl Bootstrap<'_> {
                 }
             }
             oids::PG_DATABASE => {
-                row[at("datcollate")] = Datum::text(&self.options.locale);
-                row[at("datctype")] = Datum::text(&self.options.locale);
+                row[at("datcollate")] = Datum::text(&self.options.collate);
+                row[at("datctype")] = Datum::text(&self.options.ctype);
+                if let Some(locale) = &self.options.builtin_locale {
+                    row[at("datlocprovider")] = Datum::Char(b'b');
+                    row[at("datlocale")] = Datum::text(locale);
+                }
                 row[at("datcollversion")] = Datum::Null;
             }
             // Rules are there for those views only that have a definition here.

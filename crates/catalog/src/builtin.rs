@@ -3,7 +3,7 @@
 use crate::desc::*;
 use crate::objects::Objects;
 use crate::oids;
-use base::{Oid, RelFile};
+use base::{Oid, RelFile, Result};
 use functions::builtin as rows;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -409,6 +409,26 @@ impl RelationDesc {
         rel.index = rel.index.as_ref().map(index);
         rel.indexes = rel.indexes.iter().map(index).collect();
         rel
+    }
+}
+
+impl RelationDesc {
+    /// A relation with other files; `number` gives their numbers, None for those that stay.
+    pub fn with_files(
+        mut self,
+        number: &dyn Fn(Oid) -> Result<Option<u32>>,
+    ) -> Result<RelationDesc> {
+        let index = |i: &Arc<IndexDesc>| -> Result<Arc<IndexDesc>> {
+            let Some(number) = number(i.oid)? else { return Ok(i.clone()) };
+            let relfile = RelFile { number, ..i.relfile };
+            Ok(Arc::new(IndexDesc { relfile, ..(**i).clone() }))
+        };
+        if let Some(number) = number(self.oid)? {
+            self.relfile.number = number;
+        }
+        self.index = self.index.as_ref().map(index).transpose()?;
+        self.indexes = self.indexes.iter().map(index).collect::<Result<_>>()?;
+        Ok(self)
     }
 }
 

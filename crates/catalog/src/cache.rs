@@ -26,6 +26,7 @@ pub enum Key {
     RelationName(Oid, Arc<str>),
     Children(Oid),
     Statistic(Oid, i16, bool),
+    ExtendedStatistics(Oid),
     Sequence(Oid),
     Constraint(Oid),
     Domain(Oid),

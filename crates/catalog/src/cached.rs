@@ -176,6 +176,11 @@ impl Source for CachedSource {
         self.cached(key, |l| Ok(arc(l.statistic(relation, attnum, inherited)?)))
     }
 
+    fn extended_statistics(&self, relation: Oid) -> Result<Arc<[Arc<ExtendedStatisticDesc>]>> {
+        let key = Key::ExtendedStatistics(relation);
+        self.cached(key, |l| Ok(l.extended_statistics(relation)?.into()))
+    }
+
     fn sequence(&self, oid: Oid) -> Result<Option<Arc<SequenceDesc>>> {
         self.cached(Key::Sequence(oid), |l| Ok(arc(l.sequence(oid)?)))
     }

@@ -10,6 +10,8 @@ use base::{Oid, Result};
 pub enum Change {
     /// A relation: its descriptor, its name, its statistics, its place among children.
     Relation(Oid),
+    /// What is known of several columns of some table.
+    ExtendedStatistics,
     /// Types, enums, ranges and domains' constraints.
     Types,
     /// The order of an enum's values, which indexes that are open know.
@@ -36,6 +38,8 @@ impl Change {
         match (self, key) {
             (Change::Relation(oid), Key::Relation(k) | Key::Sequence(k)) => oid == *k,
             (Change::Relation(oid), Key::Statistic(k, ..)) => oid == *k,
+            (Change::Relation(oid), Key::ExtendedStatistics(k)) => oid == *k,
+            (Change::ExtendedStatistics, Key::ExtendedStatistics(_)) => true,
             (Change::Relation(_), Key::RelationName(..) | Key::Children(_)) => true,
             (Change::Relation(_), Key::Constraint(_)) => true,
             (Change::Types, Key::Type(_) | Key::TypeName(..) | Key::Enum(_) | Key::Domain(_)) => {
@@ -81,6 +85,8 @@ pub fn changes_of(row: &SysRow) -> Result<Vec<Change>> {
         oids::PG_PARTITIONED_TABLE => vec![relation("partrelid")?],
         oids::PG_SEQUENCE => vec![relation("seqrelid")?],
         oids::PG_STATISTIC => vec![relation("starelid")?],
+        oids::PG_STATISTIC_EXT => vec![relation("stxrelid")?],
+        oids::PG_STATISTIC_EXT_DATA => vec![Change::ExtendedStatistics],
         oids::PG_TYPE | oids::PG_RANGE => vec![Change::Types],
         oids::PG_ENUM => vec![Change::Types, Change::Enums],
         oids::PG_PROC | oids::PG_AGGREGATE => vec![Change::Procs],

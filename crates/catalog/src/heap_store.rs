@@ -4,6 +4,7 @@ use crate::builtin;
 use crate::cached::Overlay;
 use crate::change::{Change, changes_of};
 use crate::desc::RelationDesc;
+use crate::file_map::FileMap;
 use crate::indexes;
 use crate::oids;
 use crate::open::{OpenRelation, builtin_support, open_relation};
@@ -16,9 +17,10 @@ use access::index::{Direction, InsertOutcome, ScanKey, Strategy, UniqueCheck};
 use access::{ExecTxn, Storage};
 use base::{Error, Oid, Result, bail};
 use os::sync::Mutex;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use txn::{Snapshot, Txn, Wait};
+use std::sync::atomic::{AtomicBool, Ordering};
+use txn::{LockMode, LockTag, Snapshot, Txn, Wait};
 use types::{Batch, Datum};
 
 /// `(a, b)=(1, x)` for a key of numbers and names.
@@ -44,7 +46,16 @@ fn key_text(row: &SysRow, columns: &[i16]) -> Option<String> {
 pub struct SysTables {
     storage: Arc<Storage>,
     database: Oid,
-    open: Mutex<HashMap<Oid, Arc<OpenTable>>>,
+    own: FileMap,
+    shared: Arc<FileMap>,
+    open: Mutex<OpenTables>,
+}
+
+/// Tables, and the generations of the maps that said where their files are.
+#[derive(Default)]
+struct OpenTables {
+    maps: (u64, u64),
+    tables: HashMap<Oid, Arc<OpenTable>>,
 }
 
 /// An open system table.
@@ -56,9 +67,17 @@ pub struct OpenTable {
 }
 
 impl SysTables {
-    /// Those of a database.
-    pub fn new(storage: Arc<Storage>, database: Oid) -> SysTables {
-        SysTables { storage, database, open: Mutex::new(HashMap::new()) }
+    /// Those of a database; `shared` tells of the shared tables' files.
+    pub fn new(storage: Arc<Storage>, database: Oid, shared: Arc<FileMap>) -> SysTables {
+        let folder = storage.pool.data_dir().join(format!("base/{database}"));
+        let own = FileMap::new(storage.pool.disk().clone(), &folder);
+        SysTables { storage, database, own, shared, open: Mutex::default() }
+    }
+
+    /// The map of the tables that all databases share.
+    pub fn shared_map(storage: &Storage) -> Arc<FileMap> {
+        let folder = storage.pool.data_dir().join("global");
+        Arc::new(FileMap::new(storage.pool.disk().clone(), &folder))
     }
 
     /// Pool, log and transactions.
@@ -66,20 +85,109 @@ impl SysTables {
         &self.storage
     }
 
+    /// The number of a system relation's file, if it is not its first.
+    fn file_number(&self, relation: Oid) -> Result<Option<u32>> {
+        match system_relation(relation)?.shared {
+            true => self.shared.number(relation),
+            false => self.own.number(relation),
+        }
+    }
+
+    /// Relations have new files, as a durable commit says.
+    pub fn moved(&self, relations: &[(Oid, u32)]) -> Result<()> {
+        let shared = |oid: &Oid| system_relation(*oid).is_ok_and(|r| r.shared);
+        let (shared, own): (Vec<_>, Vec<_>) = relations.iter().partition(|(oid, _)| shared(oid));
+        for (map, moved) in [(&*self.shared, shared), (&self.own, own)] {
+            if !moved.is_empty() {
+                map.apply(&moved)?;
+            }
+        }
+        Ok(())
+    }
+
     /// A system table.
     pub fn table(&self, oid: Oid) -> Result<Arc<OpenTable>> {
-        if let Some(table) = self.open.lock().get(&oid) {
-            return Ok(table.clone());
+        let maps = (self.own.generation(), self.shared.generation());
+        {
+            let mut open = self.open.lock();
+            if open.maps != maps {
+                *open = OpenTables { maps, ..OpenTables::default() };
+            }
+            if let Some(table) = open.tables.get(&oid) {
+                return Ok(table.clone());
+            }
         }
-        let desc = system_relation(oid)?.in_database(self.database);
+        let table = self.opened(oid, &|oid| self.file_number(oid))?;
+        let mut open = self.open.lock();
+        if open.maps == maps {
+            open.tables.insert(oid, table.clone());
+        }
+        Ok(table)
+    }
+
+    /// Opens a system table whose files have these numbers.
+    fn opened(
+        &self,
+        oid: Oid,
+        number: &dyn Fn(Oid) -> Result<Option<u32>>,
+    ) -> Result<Arc<OpenTable>> {
+        let placed = |oid| system_relation(oid)?.in_database(self.database).with_files(number);
+        let desc = placed(oid)?;
         let toast = match desc.toast.is_valid() {
-            true => Some(system_relation(desc.toast)?.in_database(self.database)),
+            true => Some(placed(desc.toast)?),
             false => None,
         };
         let files = open_relation(&self.storage, &desc, toast.as_ref(), &builtin_support)?;
-        let table = Arc::new(OpenTable { desc, files });
-        self.open.lock().insert(oid, table.clone());
-        Ok(table)
+        Ok(Arc::new(OpenTable { desc, files }))
+    }
+}
+
+/// A lock on a system table while a few of its rows are read or written.
+struct Held<'a> {
+    store: &'a HeapStore,
+    txn: &'a Txn,
+    tag: LockTag,
+    mode: LockMode,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let mut kept = self.store.kept.lock();
+        if kept.scopes > 0 && kept.locks.insert((self.tag, self.mode)) {
+            return;
+        }
+        drop(kept);
+        self.txn.unlock(self.tag, self.mode);
+    }
+}
+
+/// Locks on system tables that last longer than one access.
+#[derive(Default)]
+struct Kept {
+    scopes: u32,
+    locks: HashSet<(LockTag, LockMode)>,
+}
+
+/// While it is there, system tables that were read stay where they are, so that their rows can be
+/// changed. See [`HeapStore::keep_locks`].
+pub struct KeptLocks<'a>(&'a HeapStore);
+
+impl Drop for KeptLocks<'_> {
+    fn drop(&mut self) {
+        let mut kept = self.0.kept.lock();
+        kept.scopes -= 1;
+        if kept.scopes > 0 {
+            return;
+        }
+        let locks = std::mem::take(&mut kept.locks);
+        drop(kept);
+        if let Ok(txn) = self.0.txn()
+            && !txn.is_over()
+        {
+            for (tag, mode) in locks {
+                txn.unlock(tag, mode);
+            }
+        }
     }
 }
 
@@ -95,6 +203,19 @@ pub struct HeapStore {
     oids: Arc<dyn OidSource>,
     overlay: Arc<Overlay>,
     txn: Mutex<Option<Arc<Txn>>>,
+    /// True if the transaction has moved tables itself.
+    has_moved: AtomicBool,
+    moved: Mutex<Moved>,
+    kept: Mutex<Kept>,
+    /// Another session holds what this one needs.
+    is_helper: AtomicBool,
+}
+
+/// Files that system tables have for the transaction that moved them, and the tables opened there.
+#[derive(Default)]
+struct Moved {
+    numbers: HashMap<Oid, u32>,
+    open: HashMap<Oid, Arc<OpenTable>>,
 }
 
 impl HeapStore {
@@ -104,12 +225,89 @@ impl HeapStore {
         oids: Arc<dyn OidSource>,
         overlay: Arc<Overlay>,
     ) -> HeapStore {
-        HeapStore { tables, oids, overlay, txn: Mutex::new(None) }
+        let (txn, has_moved, moved, kept, is_helper) = Default::default();
+        HeapStore { tables, oids, overlay, txn, has_moved, moved, kept, is_helper }
     }
 
     /// The session begins or ends a transaction.
     pub fn set_txn(&self, txn: Option<Arc<Txn>>) {
+        if txn.is_none() && self.has_moved.swap(false, Ordering::Relaxed) {
+            *self.moved.lock() = Moved::default();
+        }
         *self.txn.lock() = txn;
+    }
+
+    /// System relations have new files, for the transaction until it commits. It has locked out
+    /// all others.
+    pub fn move_files(&self, relations: &[(Oid, u32)]) {
+        let mut moved = self.moved.lock();
+        moved.numbers.extend(relations.iter().copied());
+        moved.open.clear();
+        self.has_moved.store(true, Ordering::Relaxed);
+        let changes: Vec<Change> =
+            relations.iter().map(|(oid, _)| Change::Relation(*oid)).collect();
+        self.overlay.add(&changes);
+    }
+
+    /// Keeps the locks of system tables that are read from now on until the guard is dropped. Who
+    /// reads a row to change it holds the guard: the row must not move in between.
+    pub fn keep_locks(&self) -> KeptLocks<'_> {
+        self.kept.lock().scopes += 1;
+        KeptLocks(self)
+    }
+
+    /// Keeps a table where it is while [`KeptLocks`] are there, for a helper to change its rows.
+    pub fn keep_table(&self, table: Oid) -> Result<()> {
+        let txn = self.txn()?;
+        self.hold(&txn, system_relation(table)?, LockMode::RowExclusive).map(drop)
+    }
+
+    /// The session works for another one, which waits for it and has kept the tables where they
+    /// are: it takes no locks of its own, as nobody would see that the two wait for each other.
+    pub fn work_for_another(&self) {
+        self.is_helper.store(true, Ordering::Relaxed);
+    }
+
+    /// What [`HeapStore::move_files`] was told in this transaction.
+    pub fn moved_files(&self) -> Vec<(Oid, u32)> {
+        match self.has_moved.load(Ordering::Relaxed) {
+            true => self.moved.lock().numbers.iter().map(|(oid, n)| (*oid, *n)).collect(),
+            false => Vec::new(),
+        }
+    }
+
+    /// A system table as the transaction has it.
+    fn table(&self, oid: Oid) -> Result<Arc<OpenTable>> {
+        if !self.has_moved.load(Ordering::Relaxed) {
+            return self.tables.table(oid);
+        }
+        let mut moved = self.moved.lock();
+        if let Some(table) = moved.open.get(&oid) {
+            return Ok(table.clone());
+        }
+        let number = |oid| match moved.numbers.get(&oid) {
+            Some(n) => Ok(Some(*n)),
+            None => self.tables.file_number(oid),
+        };
+        let table = self.tables.opened(oid, &number)?;
+        moved.open.insert(oid, table.clone());
+        Ok(table)
+    }
+
+    /// Keeps away who gives the table new files, until the result is dropped.
+    fn hold<'a>(
+        &'a self,
+        txn: &'a Txn,
+        table: &RelationDesc,
+        mode: LockMode,
+    ) -> Result<Option<Held<'a>>> {
+        if self.is_helper.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let db = if table.shared { Oid::INVALID } else { self.tables.database };
+        let tag = LockTag::Relation { db, rel: table.oid };
+        txn.lock(tag, mode)?;
+        Ok(Some(Held { store: self, txn, tag, mode }))
     }
 
     /// The system tables.
@@ -190,8 +388,10 @@ impl HeapStore {
         let Some(index_desc) = &desc.index else {
             return Err(Error::internal(format!("{index} is not an index")));
         };
-        let table = self.tables.table(index_desc.table)?;
         let static_table = system_relation(index_desc.table)?;
+        let txn = self.txn()?;
+        let _held = self.hold(&txn, static_table, LockMode::AccessShare)?;
+        let table = self.table(index_desc.table)?;
         let at = table.desc.indexes.iter().position(|i| i.oid == index);
         let at = at.ok_or_else(|| Error::internal("a system index is not its table's"))?;
         let storage = self.tables.storage();
@@ -199,13 +399,13 @@ impl HeapStore {
         let index = &table.files.indexes[at];
         let mut scan = index.am().begin_scan(storage, index, keys, Default::default())?;
         let mut found = Vec::new();
-        let natts = static_table.tuple.natts();
+        let (file, natts) = (table.desc.relfile.number, static_table.tuple.natts());
         while found.len() < most
             && let Some(tid) = scan.next(direction)?
         {
             let mut values = vec![Datum::Null; natts];
             match table.files.heap.fetch(tid, &viewer, &mut values)? {
-                Found::Row(tid) => found.push(SysRow { table: static_table, tid, values }),
+                Found::Row(tid) => found.push(SysRow { table: static_table, tid, file, values }),
                 Found::DeadToAll => scan.kill(),
                 Found::None => {}
             }
@@ -226,11 +426,12 @@ impl RowStore for HeapStore {
     }
 
     fn table_scan(&self, oid: Oid) -> Result<Vec<SysRow>> {
-        let table = self.tables.table(oid)?;
         let static_table = system_relation(oid)?;
         let txn = self.txn()?;
+        let _held = self.hold(&txn, static_table, LockMode::AccessShare)?;
+        let table = self.table(oid)?;
         let snapshot = Arc::new(txn.latest_snapshot());
-        let natts = static_table.tuple.natts();
+        let (file, natts) = (table.desc.relfile.number, static_table.tuple.natts());
         let options =
             ScanOptions { columns: (0..natts).collect(), tids: true, ..Default::default() };
         let mut scan = HeapScan::new(&table.files.heap, &snapshot, ScanSource::All, options)?;
@@ -239,18 +440,37 @@ impl RowStore for HeapStore {
         while scan.next_batch(&mut batch, types::BATCH_ROWS)? {
             for (n, i) in batch.positions().enumerate() {
                 let values = batch.columns.iter().map(|c| c.get(i)).collect();
-                found.push(SysRow { table: static_table, tid: scan.tids()[n], values });
+                let tid = scan.tids()[n];
+                found.push(SysRow { table: static_table, tid, file, values });
             }
         }
         Ok(found)
+    }
+
+    fn file_number(&self, relation: Oid) -> Result<Option<u32>> {
+        if self.has_moved.load(Ordering::Relaxed)
+            && let Some(number) = self.moved.lock().numbers.get(&relation)
+        {
+            return Ok(Some(*number));
+        }
+        self.tables.file_number(relation)
+    }
+}
+
+/// Fails if the row was read before its table got new files: it is elsewhere now.
+fn check_file(table: &OpenTable, row: &SysRow) -> Result<()> {
+    match row.file == table.desc.relfile.number {
+        true => Ok(()),
+        false => bail!(INTERNAL_ERROR, "tuple concurrently updated"),
     }
 }
 
 impl RowWriter for HeapStore {
     fn insert(&self, mut row: SysRow) -> Result<base::Tid> {
         row.fill();
-        let table = self.tables.table(row.table.oid)?;
         let txn = self.txn()?;
+        let _held = self.hold(&txn, row.table, LockMode::RowExclusive)?;
+        let table = self.table(row.table.oid)?;
         let snapshot = txn.latest_snapshot();
         let x = ExecTxn { txn: &txn, snapshot: &snapshot };
         let tid = table.files.heap.insert(&x, &row.values)?;
@@ -261,10 +481,12 @@ impl RowWriter for HeapStore {
 
     fn update(&self, mut row: SysRow) -> Result<base::Tid> {
         row.fill();
-        let table = self.tables.table(row.table.oid)?;
         let txn = self.txn()?;
+        let _held = self.hold(&txn, row.table, LockMode::RowExclusive)?;
+        let table = self.table(row.table.oid)?;
         let snapshot = txn.latest_snapshot();
         let x = ExecTxn { txn: &txn, snapshot: &snapshot };
+        check_file(&table, &row)?;
         let options = UpdateOptions { unchanged: None, wait: Wait::Block };
         match table.files.heap.update(&x, row.tid, &row.values, options)? {
             Outcome::Done(tid, updates) => {
@@ -279,10 +501,12 @@ impl RowWriter for HeapStore {
     }
 
     fn delete(&self, row: &SysRow) -> Result<()> {
-        let table = self.tables.table(row.table.oid)?;
         let txn = self.txn()?;
+        let _held = self.hold(&txn, row.table, LockMode::RowExclusive)?;
+        let table = self.table(row.table.oid)?;
         let snapshot = txn.latest_snapshot();
         let x = ExecTxn { txn: &txn, snapshot: &snapshot };
+        check_file(&table, row)?;
         match table.files.heap.delete(&x, row.tid, Wait::Block, false)? {
             Outcome::Done(..) => self.changed(&txn, row),
             Outcome::Deleted => bail!(INTERNAL_ERROR, "tuple concurrently deleted"),

@@ -33,6 +33,8 @@ indexes! {
     PG_INHERITS_RELID = 2680, "inhrelid, inhseqno";
     PG_PARTITIONED_TABLE_PARTRELID = 3351, "partrelid";
     PG_STATISTIC_RELID = 2696, "starelid, staattnum, stainherit";
+    PG_STATISTIC_EXT_RELID = 3379, "stxrelid";
+    PG_STATISTIC_EXT_DATA_OID = 3433, "stxoid, stxdinherit";
     PG_SEQUENCE_SEQRELID = 5002, "seqrelid";
     PG_TYPE_OID = 2703, "oid";
     PG_TYPE_NAME = 2704, "typname, typnamespace";

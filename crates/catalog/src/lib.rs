@@ -18,11 +18,13 @@ mod change;
 pub mod computed;
 pub mod depend;
 pub mod desc;
+pub mod file_map;
 pub mod generic;
 mod heap_store;
 pub mod indexes;
 mod load_object;
 mod load_relation;
+mod load_statistic;
 mod memory;
 mod objects;
 pub mod oids;
@@ -41,12 +43,14 @@ pub use bootstrap::{BootstrapOptions, bootstrap};
 pub use cached::{CachedSource, Overlay};
 pub use change::{Change, changes_of};
 pub use desc::*;
-pub use heap_store::{HeapStore, OidSource, OpenTable, SysTables};
+pub use file_map::FileMap;
+pub use heap_store::{HeapStore, KeptLocks, OidSource, OpenTable, SysTables};
 pub use load_relation::{Loader, options};
 pub use memory::MemorySource;
 pub use objects::Objects;
 pub use open::{
-    OpenRelation, Opened, builtin_support, held_like, key_cmp, open_index, open_relation, type_info,
+    OpenRelation, Opened, builtin_support, heap_desc, held_like, key_cmp, open_index,
+    open_relation, type_info,
 };
 pub use rows::{RowStore, RowWriter, SysRow};
 pub use source::Source;

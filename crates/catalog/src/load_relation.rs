@@ -94,7 +94,8 @@ impl Loader<'_> {
 
     /// A system table: its shape is built in, its statistics are in its row.
     fn system_relation(&self, rel: &RelationDesc) -> Result<RelationDesc> {
-        let mut rel = rel.in_database(self.database);
+        let number = |oid| self.rows.file_number(oid);
+        let mut rel = rel.in_database(self.database).with_files(&number)?;
         // While `initdb` fills the tables there is no row yet.
         if let Some(row) = self.one(indexes::PG_CLASS_OID, rel.oid)? {
             rel.acl = row.acl("relacl")?;
@@ -399,7 +400,7 @@ impl Loader<'_> {
     ) -> Result<Option<StatisticDesc>> {
         let keys = [key(relation), Datum::I16(attnum), Datum::Bool(inherited)];
         let found = self.rows.index_scan(indexes::PG_STATISTIC_RELID, &keys)?;
-        found.first().map(statistic).transpose()
+        found.first().map(|row| self.statistic_of(row)).transpose()
     }
 }
 
@@ -491,29 +492,5 @@ fn rule(row: &SysRow) -> Result<RuleDesc> {
         is_instead: row.bool("is_instead")?,
         qual: filled(row.opt_text("ev_qual")?),
         action: filled(row.opt_text("ev_action")?),
-    })
-}
-
-fn statistic(row: &SysRow) -> Result<StatisticDesc> {
-    let mut slots = Vec::new();
-    for n in 1..=5 {
-        let kind = row.i16(&format!("stakind{n}"))?;
-        if kind == 0 {
-            continue;
-        }
-        slots.push(StatisticSlot {
-            kind,
-            op: row.oid(&format!("staop{n}"))?,
-            collation: row.oid(&format!("stacoll{n}"))?,
-            numbers: vector::to_f32s(row.get(&format!("stanumbers{n}"))?)?,
-            values: vector::to_any(row.get(&format!("stavalues{n}"))?)?,
-        });
-    }
-    Ok(StatisticDesc {
-        inherited: row.bool("stainherit")?,
-        null_frac: row.f32("stanullfrac")?,
-        width: row.i32("stawidth")?,
-        distinct: row.f32("stadistinct")?,
-        slots,
     })
 }

@@ -167,6 +167,10 @@ impl Source for MemorySource {
         Ok(s.filter(|s| s.inherited == inherited).cloned())
     }
 
+    fn extended_statistics(&self, _: Oid) -> Result<Arc<[Arc<ExtendedStatisticDesc>]>> {
+        Ok(Arc::default())
+    }
+
     fn sequence(&self, oid: Oid) -> Result<Option<Arc<SequenceDesc>>> {
         Ok(self.sequences.get(&oid).cloned())
     }

@@ -251,7 +251,7 @@ impl Partitioning {
     }
 
     /// The hash of a key, as PostgreSQL computes it.
-    fn hash(&self, values: &[Datum]) -> Result<u64> {
+    pub fn hash(&self, values: &[Datum]) -> Result<u64> {
         let mut row: u64 = 0;
         let env = StaticEnv::new(0);
         for (key, value) in self.keys.iter().zip(values) {

@@ -21,6 +21,8 @@ pub struct SysRow {
     pub table: &'static Arc<RelationDesc>,
     /// Where it is.
     pub tid: Tid,
+    /// Number of the file it is in.
+    pub file: u32,
     /// All its values.
     pub values: Vec<Datum>,
 }
@@ -30,7 +32,7 @@ impl SysRow {
     pub fn new(table: Oid) -> Result<SysRow> {
         let table = system_relation(table)?;
         let values = vec![Datum::Null; table.tuple.natts()];
-        Ok(SysRow { table, tid: Tid::INVALID, values })
+        Ok(SysRow { table, tid: Tid::INVALID, file: 0, values })
     }
 
     fn position(&self, column: &str) -> Result<usize> {
@@ -235,6 +237,10 @@ pub trait RowStore: Send + Sync {
     fn index_scan(&self, index: Oid, key: &[Datum]) -> Result<Vec<SysRow>>;
     /// All rows.
     fn table_scan(&self, table: Oid) -> Result<Vec<SysRow>>;
+    /// The number of a system table's or index's file, if it is not its first.
+    fn file_number(&self, _relation: Oid) -> Result<Option<u32>> {
+        Ok(None)
+    }
 }
 
 /// Where changes go. Each keeps all indexes up to date.

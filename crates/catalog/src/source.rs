@@ -22,6 +22,8 @@ pub trait Source: Send + Sync {
         attnum: i16,
         inherited: bool,
     ) -> Result<Option<Arc<StatisticDesc>>>;
+    /// What is known of several columns of a table together.
+    fn extended_statistics(&self, relation: Oid) -> Result<Arc<[Arc<ExtendedStatisticDesc>]>>;
     /// A sequence's parameters.
     fn sequence(&self, oid: Oid) -> Result<Option<Arc<SequenceDesc>>>;
     /// A constraint, by OID.

@@ -229,6 +229,11 @@ impl CatalogView {
         self.source.statistic(relation, attnum, inherited)
     }
 
+    /// What is known of several columns of a table together.
+    pub fn extended_statistics(&self, relation: Oid) -> Result<Arc<[Arc<ExtendedStatisticDesc>]>> {
+        self.source.extended_statistics(relation)
+    }
+
     /// The check constraints of a domain.
     pub fn domain_constraints(&self, type_oid: Oid) -> Result<Arc<[ConstraintDesc]>> {
         self.source.domain_constraints(type_oid)

@@ -1,6 +1,7 @@
 //! The sessions of a server and what they are doing: `pg_stat_activity`, cancel requests.
 
 use crate::log::LogWho;
+use crate::stats::session::Figures;
 use base::Oid;
 use base::memory::Account;
 use base::progress::{self, Command, Progress};
@@ -116,8 +117,12 @@ struct Entry {
     memory: Arc<Account>,
     who: Option<Arc<LogWho>>,
     cancel_key: Vec<u8>,
+    /// How much of it the client was told.
+    key_length: AtomicUsize,
     /// How far its long command is.
     progress: Mutex<Option<Arc<Progress>>>,
+    /// What it has read and written.
+    figures: Mutex<Option<Box<Figures>>>,
 }
 
 /// A session's place among all; it is given back when dropped.
@@ -168,8 +173,10 @@ impl Activity {
             interrupts,
             memory,
             who,
+            key_length: AtomicUsize::new(cancel_key.len()),
             cancel_key,
             progress: Mutex::new(None),
+            figures: Mutex::new(None),
         });
         self.inner.sessions.lock().insert(pid, entry.clone());
         Place { activity: self.inner.clone(), entry, pid }
@@ -208,6 +215,19 @@ impl Activity {
         sessions.iter().filter_map(told).collect()
     }
 
+    /// What a session has read and written; none if it is not there.
+    pub(crate) fn figures(&self, pid: i32) -> Option<Box<Figures>> {
+        self.find(pid).map(|e| e.figures.lock().clone().unwrap_or_default())
+    }
+
+    /// Forgets what a session has read and written.
+    pub(crate) fn reset_figures(&self, pid: i32, now: i64) {
+        if let Some(entry) = self.find(pid) {
+            let none = Figures { reset: now, ..Figures::default() };
+            *entry.figures.lock() = Some(Box::new(none));
+        }
+    }
+
     /// How many there are.
     pub fn count(&self) -> usize {
         self.inner.sessions.lock().len()
@@ -229,12 +249,14 @@ impl Activity {
         self.inner.sessions.lock().get(&pid).cloned()
     }
 
-    /// A cancel request from the network: the key has to be right, of which older clients know
-    /// the first four bytes only.
+    /// A cancel request from the network: the key has to be right.
     pub fn cancel_with_key(&self, pid: i32, key: &[u8]) {
         if let Some(entry) = self.find(pid) {
-            let own = &entry.cancel_key;
-            if !key.is_empty() && (key == own.as_slice() || key.len() == 4 && key == &own[..4]) {
+            let length = entry.key_length.load(Ordering::Relaxed);
+            let own = &entry.cancel_key[..length.min(entry.cancel_key.len())];
+            // How much of a wrong key is right must not be told by how long this takes.
+            let differ = own.iter().zip(key).fold(0, |bits, (a, b)| bits | (a ^ b));
+            if own.len() == key.len() && differ == 0 {
                 entry.interrupts.cancel();
             }
         }
@@ -303,6 +325,11 @@ impl Place {
         &self.entry.cancel_key
     }
 
+    /// How much of it the client is told.
+    pub fn set_cancel_key_length(&self, bytes: usize) {
+        self.entry.key_length.store(bytes, Ordering::Relaxed);
+    }
+
     /// The statement that is being run.
     pub fn running(&self) -> Option<String> {
         let info = self.entry.info.lock();
@@ -317,6 +344,11 @@ impl Place {
     /// The number of queries like the one that is run.
     pub fn query_id(&self) -> i64 {
         self.entry.info.lock().query_id
+    }
+
+    /// Adds what the session has read and written.
+    pub(crate) fn add_figures(&self, more: &Figures) {
+        self.entry.figures.lock().get_or_insert_default().add(more);
     }
 
     /// Changes what others see.

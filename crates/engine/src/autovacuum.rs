@@ -84,6 +84,8 @@ pub struct PendingChanges {
     tables: Mutex<(Vec<(Oid, Changes)>, i64)>,
     /// Rows that the open transaction has inserted, updated, deleted.
     transaction: Mutex<Open>,
+    /// What the open transaction has scanned, changed and called, for the statistics views.
+    pub(crate) open: crate::stats::session::OpenCounts,
 }
 
 /// Rows by table: inserted, updated, deleted.
@@ -162,14 +164,10 @@ impl PendingChanges {
         }
     }
 
-    /// What the open transaction has done to a table.
-    pub(crate) fn in_transaction(&self, table: Oid) -> [u64; 3] {
-        rows_of(&self.transaction.lock().all, table)
-    }
-
     /// The transaction is over.
     pub(crate) fn end_transaction(&self, database: Oid, committed: bool) {
         executor::counts::transaction(database, committed);
+        self.open.forget();
         let mut open = self.transaction.lock();
         if !committed {
             for (table, [inserted, _, deleted]) in open.all.iter().filter(|t| t.1[0] + t.1[2] > 0) {

@@ -17,6 +17,7 @@ pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<R
         .or_else(|| crate::server_file_fn::call(env, call, args))
         .or_else(|| crate::wal_fn::call(env, call, args))
         .or_else(|| crate::statistics_fn::call(env, call, args))
+        .or_else(|| crate::origin_fn::call(env, call, args))
         .or_else(|| sysfn::call(env, call, args))
         .or_else(|| crate::sql_function::call_built_in(env, call, args))
 }

@@ -25,6 +25,7 @@ pub mod log_time;
 pub mod notify;
 mod notify_fn;
 pub mod offline;
+mod origin_fn;
 mod ri;
 pub mod rows;
 mod sequence_fn;

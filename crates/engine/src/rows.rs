@@ -24,6 +24,8 @@ enum Way {
 /// Writes rows of a result.
 pub struct RowWriter {
     columns: Vec<(Oid, Way)>,
+    /// A format code among them that does not exist.
+    unknown: Option<i16>,
 }
 
 fn way(type_oid: Oid, format: ResultFormat) -> Way {
@@ -50,9 +52,25 @@ impl RowWriter {
             [one] => *one,
             each => each.get(i).copied().unwrap_or_default(),
         };
+        let unknown = (0..columns.len()).find_map(|i| match format(i) {
+            ResultFormat::Unknown(code) => Some(code),
+            _ => None,
+        });
         let columns = columns.iter().enumerate();
         RowWriter {
             columns: columns.map(|(i, c)| (c.type_oid, way(c.type_oid, format(i)))).collect(),
+            unknown,
+        }
+    }
+
+    /// Fails if a format is not known: the first row finds that out.
+    #[inline]
+    fn check_formats(&self) -> Result<()> {
+        match self.unknown {
+            None => Ok(()),
+            Some(code) => {
+                Err(base::err!(INVALID_PARAMETER_VALUE, "unsupported format code: {code}"))
+            }
         }
     }
 
@@ -60,6 +78,7 @@ impl RowWriter {
     /// than the result; the first ones count.
     pub fn batch(&self, batch: &Batch, io: &IoCtx<'_>, sink: &mut dyn Sink) -> Result<()> {
         for i in batch.positions() {
+            self.check_formats()?;
             let Some(out) = sink.row_buffer() else { return sink.batch(batch) };
             out.extend_from_slice(&(self.columns.len() as u16).to_be_bytes());
             for ((type_oid, way), column) in self.columns.iter().zip(&batch.columns) {
@@ -73,6 +92,7 @@ impl RowWriter {
     /// Hands one row to the sink, if its columns are of types that need nothing of the session to
     /// be written; false if they are not, and nothing was done.
     pub fn row_alone(&self, values: &[Datum], sink: &mut dyn Sink) -> Result<bool> {
+        self.check_formats()?;
         let alone = |what: (Way, &Datum)| {
             use Datum::{Bytes, I16, I32, I64, Null, U32};
             matches!(
@@ -100,6 +120,7 @@ impl RowWriter {
 
     /// Hands one row to the sink.
     pub fn row(&self, values: &[Datum], io: &IoCtx<'_>, sink: &mut dyn Sink) -> Result<()> {
+        self.check_formats()?;
         let Some(out) = sink.row_buffer() else { return sink.row(values) };
         out.extend_from_slice(&(self.columns.len() as u16).to_be_bytes());
         for ((type_oid, way), value) in self.columns.iter().zip(values) {

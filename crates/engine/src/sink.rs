@@ -28,6 +28,19 @@ pub enum ResultFormat {
     Text,
     /// By the type's send function.
     Binary,
+    /// A code that is neither: rows cannot be written in it.
+    Unknown(i16),
+}
+
+impl ResultFormat {
+    /// What a format code of a message says.
+    pub fn of_code(code: i16) -> ResultFormat {
+        match code {
+            0 => ResultFormat::Text,
+            1 => ResultFormat::Binary,
+            other => ResultFormat::Unknown(other),
+        }
+    }
 }
 
 /// Receives what a statement gives. Errors it returns end the statement.

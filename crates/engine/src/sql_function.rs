@@ -3,7 +3,7 @@
 use crate::StatementEnv;
 use crate::ddl::function::function_params;
 use crate::session::{RunParts, is_query};
-use crate::settings::Actor;
+use crate::settings::{Actor, TrackFunctions};
 use base::{Error, Oid, Result, bail};
 use catalog::{ProcDesc, generic, oids};
 use executor::{CompiledStmt, Execution};
@@ -210,6 +210,8 @@ fn run(
     if depth > MAX_DEPTH {
         return Err(base::stack::too_deep());
     }
+    let counted = core.setting(|s| s.track_functions) == TrackFunctions::All;
+    let _call = counted.then(|| executor::function_counts::begin(core.state.oid, p.oid));
     let changed = change_surroundings(env, p)?;
     let result = run_inside(env, p, call, args, set);
     if changed {

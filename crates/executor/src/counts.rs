@@ -1,7 +1,8 @@
 //! Counters of scans and changed rows, for the statistics views.
 //!
 //! Each thread counts in a table of its own, which nobody else touches until somebody wants to
-//! know ([`drain`]): counting costs an uncontended lock and no shared cache line.
+//! know ([`drain`]): counting costs an uncontended lock and no shared cache line. What the
+//! statement that the thread runs has counted is kept beside it, for `pg_stat_xact_*`.
 
 use base::Oid;
 use os::sync::Mutex;
@@ -92,7 +93,49 @@ impl Table {
 static ALL: Mutex<Vec<Arc<Mutex<Table>>>> = Mutex::new(Vec::new());
 
 thread_local! {
-    static OWN: RefCell<Option<Arc<Mutex<Table>>>> = const { RefCell::new(None) };
+    static OWN: RefCell<Own> = const { RefCell::new(Own { table: None, statement: Vec::new() }) };
+}
+
+/// A thread's counters.
+struct Own {
+    table: Option<Arc<Mutex<Table>>>,
+    /// What its statement has counted, the relation it used last at the end.
+    statement: Vec<(Key, Counts)>,
+}
+
+impl Own {
+    #[inline]
+    fn of_statement(&mut self, key: Key) -> &mut Counts {
+        let found = match self.statement.last() {
+            Some(last) if last.0 == key => Some(self.statement.len() - 1),
+            _ => self.statement.iter().rposition(|s| s.0 == key),
+        };
+        let at = found.unwrap_or_else(|| {
+            self.statement.push((key, Counts::default()));
+            self.statement.len() - 1
+        });
+        &mut self.statement[at].1
+    }
+}
+
+/// What this thread's statement has counted is its transaction's no longer.
+#[inline]
+pub fn forget_statement() {
+    OWN.with(|own| own.borrow_mut().statement.clear());
+}
+
+/// Takes what this thread's statement has counted.
+pub fn take_statement() -> Vec<(Key, Counts)> {
+    OWN.with(|own| std::mem::take(&mut own.borrow_mut().statement))
+}
+
+/// What this thread's statement has counted of a relation.
+pub fn of_statement(key: Key) -> Counts {
+    OWN.with(|own| {
+        let own = own.borrow();
+        let found = own.statement.iter().find(|s| s.0 == key);
+        found.map_or_else(Counts::default, |s| s.1)
+    })
 }
 
 /// Some session has `track_counts` off.
@@ -125,13 +168,16 @@ pub fn is_off() -> bool {
 }
 
 #[inline]
-fn with(key: Key, change: impl FnOnce(&mut Counts)) {
+fn with(key: Key, change: impl Fn(&mut Counts)) {
     if is_off() {
         return;
     }
     OWN.with(|own| {
         let mut own = own.borrow_mut();
-        let table = own.get_or_insert_with(|| {
+        if key.1.is_valid() {
+            change(own.of_statement(key));
+        }
+        let table = own.table.get_or_insert_with(|| {
             let table = Arc::new(Mutex::new(Table::default()));
             ALL.lock().push(Arc::clone(&table));
             table
@@ -213,6 +259,9 @@ mod tests {
         scanned(key, 1, 5, 2);
         let other = os::thread::spawn("t", move || scanned(key, 1, 1, 0)).unwrap();
         other.join().unwrap();
+        assert_eq!(of_statement(key).returned, 15);
+        assert_eq!(take_statement().len(), 2);
+        assert_eq!(of_statement(key), Counts::default());
         let mut sum = Counts::default();
         drain(|k, c| {
             if k == key {

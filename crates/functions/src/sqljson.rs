@@ -5,7 +5,9 @@
 use crate::call::FnCtx;
 use crate::scalar::json_build::{Style, append_value, key_text, to_jsonb};
 use crate::scalar::json_populate;
-use crate::scalar::jsonpath::{Item, TimeKind, Variables, evaluate, item_of, path_of, time_text};
+use crate::scalar::jsonpath::{
+    Item, Mode, TimeKind, Variables, evaluate, item_of, path_of, time_text,
+};
 use base::{Error, Oid, Result, bail, err};
 use std::collections::HashSet;
 use types::io::TypeInfo;
@@ -226,7 +228,8 @@ pub fn query(
     passed: &Passed,
 ) -> Result<Found> {
     let root = json::decode(document.as_bytes());
-    let (mut found, failed) = evaluate(cx.env, path, &root, Variables::Items(&passed.0), true)?;
+    let mode = Mode { zoned: true, exists: spec.kind == QueryKind::Exists };
+    let (mut found, failed) = evaluate(cx.env, path, &root, Variables::Items(&passed.0), mode)?;
     if spec.kind == QueryKind::Exists {
         return Ok(match failed {
             Some(e) if !path.lax || found.is_empty() => Found::Failed(e),
@@ -420,7 +423,8 @@ pub fn table_rows(
     passed: &Passed,
 ) -> Result<(Vec<Datum>, Option<Error>)> {
     let root = json::decode(document.as_bytes());
-    let (found, failed) = evaluate(cx.env, path, &root, Variables::Items(&passed.0), true)?;
+    let mode = Mode { zoned: true, exists: false };
+    let (found, failed) = evaluate(cx.env, path, &root, Variables::Items(&passed.0), mode)?;
     let rows = found.into_iter().map(|i| Datum::bytes(json::encode(&i.into_json())));
     Ok((rows.collect(), failed))
 }

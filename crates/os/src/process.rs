@@ -372,6 +372,14 @@ pub fn is_hung_up(fd: std::os::fd::RawFd) -> bool {
     n > 0 && one.revents & (libc::POLLRDHUP | libc::POLLHUP | libc::POLLERR) != 0
 }
 
+/// Has files and folders made from now on as the data directory is: for the owner alone, or for
+/// its group to read. True if the group may read.
+pub fn follow_mode_of(data: &Path) -> bool {
+    let group_reads = mode(data).is_ok_and(|mode| mode & 0o050 == 0o050);
+    set_umask(if group_reads { 0o027 } else { 0o077 });
+    group_reads
+}
+
 /// Asks the user for a line.
 pub fn read_line(prompt: &str) -> String {
     use std::io::Write;

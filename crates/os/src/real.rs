@@ -209,7 +209,7 @@ fn interrupted() -> bool {
 fn open_fd(path: &CString, flags: i32) -> io::Result<OwnedFd> {
     loop {
         // SAFETY: the path is a C string that outlives the call.
-        let fd = unsafe { libc::open(path.as_ptr(), flags, 0o600) };
+        let fd = unsafe { libc::open(path.as_ptr(), flags, 0o640) };
         if fd >= 0 {
             // SAFETY: the kernel just gave us this descriptor; nobody else owns it.
             return Ok(unsafe { OwnedFd::from_raw_fd(fd) });
@@ -272,7 +272,8 @@ pub fn link_target(link: &Path) -> Option<std::path::PathBuf> {
 
 pub fn create_dir_all(path: &Path) -> Result<()> {
     let mut builder = fs::DirBuilder::new();
-    builder.recursive(true).mode(0o700);
+    // The umask says whether the group may read.
+    builder.recursive(true).mode(0o750);
     builder.create(path).map_err(|e| IoError::from_io("create directory", path, &e))
 }
 

@@ -44,6 +44,18 @@ pub fn bind(out: &mut Vec<u8>, portal: &str, statement: &str, parameters: &[Opti
     });
 }
 
+/// `B` with one parameter in its type's binary form.
+pub fn bind_binary(out: &mut Vec<u8>, portal: &str, statement: &str, parameter: &[u8]) {
+    message(out, b'B', |out| {
+        cstr(out, portal);
+        cstr(out, statement);
+        out.extend_from_slice(&[0, 1, 0, 1, 0, 1]);
+        out.extend_from_slice(&(parameter.len() as u32).to_be_bytes());
+        out.extend_from_slice(parameter);
+        out.extend_from_slice(&[0, 0]);
+    });
+}
+
 /// `D` of a statement (`S`) or portal (`P`).
 pub fn describe(out: &mut Vec<u8>, kind: u8, name: &str) {
     message(out, b'D', |out| {

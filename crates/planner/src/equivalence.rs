@@ -231,14 +231,14 @@ impl Root<'_> {
             let members = ec.members.len();
             let mut made = Vec::new();
             if ec.has_const {
-                // `a = 1 AND 1 = b`: as written where it is, else each member = the constant.
+                // A lone `1 = a` stays as it is written, else each member = the constant.
                 let pick = ec.members.iter().position(|m| m.is_const).unwrap_or(0);
                 for m in (0..members).filter(|m| *m != pick) {
                     match self.class_restriction(index, m, pick)? {
                         Some(r) if self.ecs[index].members[m].is_const => {
                             made.extend(self.between_constants(index, r)?)
                         }
-                        Some(r) => made.push(r),
+                        Some(r) => made.push(self.constant_right(index, m, pick, r)?),
                         None => self.ecs[index].broken = true,
                     }
                 }
@@ -264,6 +264,28 @@ impl Root<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A class's condition with its constant on the right, unless it is all that the class is of.
+    fn constant_right(
+        &self,
+        index: usize,
+        member: usize,
+        constant: usize,
+        r: Rc<Restriction>,
+    ) -> Result<Rc<Restriction>> {
+        let ec = &self.ecs[index];
+        let (m, c) = (ec.any_member(member), ec.any_member(constant));
+        let alone = ec.members.len() == 2 && ec.sources.len() == 1;
+        if alone || operands(&r).is_none_or(|(left, _)| *left == m.expr) {
+            return Ok(r);
+        }
+        let Some(clause) = self.equality(ec, m, c)? else { return Ok(r) };
+        let place = Placement { pushed_down: true, parent_ec: Some(index), ..Placement::default() };
+        let r = self.restriction(clause, place)?;
+        r.left_ec.set(Some(index));
+        r.right_ec.set(Some(index));
+        Ok(r)
     }
 
     /// What an equality of two constants comes to: nothing, or that no row is there.

@@ -38,10 +38,11 @@ impl Root<'_> {
     /// Makes a base relation for each table of the join tree.
     pub fn add_base_rels(&mut self) -> Result<()> {
         self.base = vec![None; self.query.rtable.len() + 1];
-        let from = self.query.jointree.clone();
-        for item in &from.items {
+        let items = std::mem::take(&mut self.query.jointree.items);
+        for item in &items {
             self.add_base_of(item)?;
         }
+        self.query.jointree.items = items;
         Ok(())
     }
 

@@ -78,10 +78,16 @@ fn merge_to_join(query: &mut Query) {
         1 => items.remove(0),
         _ => FromItem::From(Box::new(ir::FromExpr { items, quals: None })),
     };
+    // A view's condition chooses among the target's rows before they are joined.
+    let table = FromItem::Table(query.result_relation);
+    let target = match query.jointree.quals.take() {
+        Some(q) => FromItem::From(Box::new(ir::FromExpr { items: vec![table], quals: Some(q) })),
+        None => table,
+    };
     let join = ir::JoinExpr {
         kind,
         natural: false,
-        left: FromItem::Table(query.result_relation),
+        left: target,
         right: source,
         using: Vec::new(),
         using_alias: None,
@@ -249,7 +255,7 @@ impl Root<'_> {
     /// Simplifies all expressions and plans the sublinks in them.
     fn preprocess(&mut self) -> Result<()> {
         let mut query = std::mem::replace(&mut self.query, Query::new(CmdType::Select));
-        self.query.rtable = query.rtable.clone();
+        self.query.rtable = std::mem::take(&mut query.rtable);
         for t in query.target_list.iter_mut().chain(&mut query.returning) {
             t.expr = self.prepare(take(&mut t.expr), false)?;
         }
@@ -299,28 +305,45 @@ impl Root<'_> {
         for w in &mut query.with_check_options {
             w.qual = self.prepare(take(&mut w.qual), true)?;
         }
-        for rte in &mut query.rtable {
-            match &mut rte.kind {
-                RteKind::Function { functions, .. } => {
-                    for f in functions {
-                        f.expr = self.prepare(take(&mut f.expr), false)?;
-                    }
-                }
-                RteKind::Values { lists, .. } => {
-                    for e in lists.iter_mut().flatten() {
-                        *e = self.prepare(take(e), false)?;
-                    }
-                }
-                RteKind::Relation { sample: Some(sample), .. } => {
-                    for e in sample.args.iter_mut().chain(&mut sample.repeatable) {
-                        *e = self.prepare(take(e), false)?;
-                    }
-                }
-                _ => {}
-            }
+        for at in 0..self.query.rtable.len() {
+            self.preprocess_source(at)?;
         }
+        query.rtable = std::mem::take(&mut self.query.rtable);
         self.query = query;
         self.move_having()
+    }
+
+    /// Simplifies the expressions of an entry of the range table.
+    fn preprocess_source(&mut self, at: usize) -> Result<()> {
+        let has_exprs = match &self.query.rtable[at].kind {
+            RteKind::Function { .. } | RteKind::Values { .. } => true,
+            RteKind::Relation { sample, .. } => sample.is_some(),
+            _ => false,
+        };
+        if !has_exprs {
+            return Ok(());
+        }
+        let mut kind = self.query.rtable[at].kind.clone();
+        match &mut kind {
+            RteKind::Function { functions, .. } => {
+                for f in functions {
+                    f.expr = self.prepare(take(&mut f.expr), false)?;
+                }
+            }
+            RteKind::Values { lists, .. } => {
+                for e in lists.iter_mut().flatten() {
+                    *e = self.prepare(take(e), false)?;
+                }
+            }
+            RteKind::Relation { sample: Some(sample), .. } => {
+                for e in sample.args.iter_mut().chain(&mut sample.repeatable) {
+                    *e = self.prepare(take(e), false)?;
+                }
+            }
+            _ => {}
+        }
+        self.query.rtable[at].kind = kind;
+        Ok(())
     }
 
     /// The columns of `SET (a, b) = (SELECT ...)`: numbered by sublink and column until here.
@@ -418,7 +441,25 @@ impl Root<'_> {
     pub fn plan_sources(&mut self) -> Result<()> {
         for index in 1..self.base.len() as u32 {
             let Some(rel) = self.base[index as usize] else { continue };
-            match self.query.rtable[index as usize - 1].kind.clone() {
+            let at = index as usize - 1;
+            if let RteKind::Relation { inherit, .. } = self.query.rtable[at].kind {
+                self.load_relation(rel)?;
+                self.note_sample_refs(rel, index);
+                if inherit {
+                    self.expand_inheritance(rel)?;
+                } else if let BaseKind::Table(desc) = &self.rels[rel].kind
+                    && desc.kind == catalog::RelKind::Partitioned
+                {
+                    // ONLY: it has no rows of its own.
+                    self.rels[rel].dummy = true;
+                }
+                continue;
+            }
+            if let RteKind::Function { .. } | RteKind::Values { .. } = self.query.rtable[at].kind {
+                self.note_lateral_refs(rel, index);
+                continue;
+            }
+            match self.query.rtable[at].kind.clone() {
                 RteKind::Subquery { query, .. } => self.plan_source(rel, index, *query)?,
                 RteKind::Cte { name, levels_up, self_reference, .. } => {
                     self.rels[rel].kind = if self_reference {
@@ -430,34 +471,8 @@ impl Root<'_> {
                         BaseKind::Cte(self.find_cte(&name, levels_up)?)
                     };
                 }
-                RteKind::Relation { inherit, .. } => {
-                    self.load_relation(rel)?;
-                    self.note_sample_refs(rel, index);
-                    if inherit {
-                        self.expand_inheritance(rel)?;
-                    }
-                }
                 RteKind::NamedTuplestore { .. } => {
                     return Err(base::Error::unsupported("a transition table"));
-                }
-                RteKind::Function { .. } | RteKind::Values { .. } => {
-                    let rte = self.query.rtable[index as usize - 1].clone();
-                    let exprs: Vec<&Expr> = match &rte.kind {
-                        RteKind::Function { functions, .. } => {
-                            functions.iter().map(|f| &f.expr).collect()
-                        }
-                        RteKind::Values { lists, .. } => lists.iter().flatten().collect(),
-                        _ => Vec::new(),
-                    };
-                    let mut lateral = Relids::empty();
-                    for e in exprs {
-                        let by = self.relids_of(e);
-                        if !by.is_empty() {
-                            self.need_columns(e, &Relids::single(index));
-                            lateral.extend(&by);
-                        }
-                    }
-                    self.rels[rel].lateral = lateral;
                 }
                 _ => {}
             }
@@ -465,8 +480,32 @@ impl Root<'_> {
         Ok(())
     }
 
+    /// What functions and lists of values take from other tables.
+    fn note_lateral_refs(&mut self, rel: usize, index: u32) {
+        let at = index as usize - 1;
+        let kind = std::mem::replace(&mut self.query.rtable[at].kind, RteKind::Result);
+        let exprs: Vec<&Expr> = match &kind {
+            RteKind::Function { functions, .. } => functions.iter().map(|f| &f.expr).collect(),
+            RteKind::Values { lists, .. } => lists.iter().flatten().collect(),
+            _ => Vec::new(),
+        };
+        let mut lateral = Relids::empty();
+        for e in exprs {
+            let by = self.relids_of(e);
+            if !by.is_empty() {
+                self.need_columns(e, &Relids::single(index));
+                lateral.extend(&by);
+            }
+        }
+        self.rels[rel].lateral = lateral;
+        self.query.rtable[at].kind = kind;
+    }
+
     /// What TABLESAMPLE's arguments take from other tables.
     fn note_sample_refs(&mut self, rel: usize, index: u32) {
+        if !matches!(self.query.rte(index).kind, RteKind::Relation { sample: Some(_), .. }) {
+            return;
+        }
         let RteKind::Relation { sample: Some(sample), .. } = self.query.rte(index).kind.clone()
         else {
             return;

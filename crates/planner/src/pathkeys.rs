@@ -17,6 +17,18 @@ pub fn common_prefix(keys: &[PathKey], have: &[PathKey]) -> usize {
     keys.iter().zip(have).take_while(|(a, b)| a == b).count()
 }
 
+/// The same keys as `wanted` in an order that agrees with `have` for as long as possible; None if
+/// that is no other order, or not worth it.
+pub fn reordered(wanted: &[PathKey], have: &[PathKey], incremental: bool) -> Option<Vec<PathKey>> {
+    let mut out: Vec<PathKey> = have.iter().take_while(|k| wanted.contains(k)).copied().collect();
+    if out.is_empty() || out.len() < wanted.len() && !incremental {
+        return None;
+    }
+    let rest: Vec<PathKey> = wanted.iter().filter(|k| !out.contains(k)).copied().collect();
+    out.extend(rest);
+    (out != wanted).then_some(out)
+}
+
 impl Root<'_> {
     /// The families that hold a sort operator's equality, with the type they compare.
     fn sort_families(&self, sort_op: Oid) -> Result<Option<(Oid, Oid, Vec<Oid>)>> {
@@ -139,6 +151,10 @@ impl Root<'_> {
             &self.distinct_pathkeys,
         ] {
             useful = useful.max(common_prefix(wanted, keys));
+        }
+        // The order of what is grouped by, or made distinct, is free.
+        for wanted in [&self.group_pathkeys, &self.distinct_pathkeys] {
+            useful = useful.max(keys.iter().take_while(|k| wanted.contains(k)).count());
         }
         useful
     }

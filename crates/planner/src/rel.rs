@@ -153,6 +153,14 @@ pub struct IndexInfo {
     pub is_btree: bool,
 }
 
+/// Statistics of several columns of a table, or of expressions, as the planner sees them.
+#[derive(Debug)]
+pub struct ExtendedInfo {
+    pub desc: Arc<catalog::ExtendedStatisticDesc>,
+    /// The expressions in terms of the table.
+    pub exprs: Vec<Expr>,
+}
+
 /// What a base relation is.
 #[derive(Clone, Debug)]
 pub enum BaseKind {
@@ -212,6 +220,8 @@ pub struct Rel {
     pub tuples: f64,
     pub all_visible_fraction: f64,
     pub indexes: Vec<Rc<IndexInfo>>,
+    /// Statistics of several of its columns together.
+    pub extended: Vec<Rc<ExtendedInfo>>,
     pub restrictions: Vec<Rc<Restriction>>,
     /// Conditions that mention other relations too.
     pub join_info: Vec<Rc<Restriction>>,

@@ -225,6 +225,7 @@ impl<'e> Root<'e> {
             tuples: 0.0,
             all_visible_fraction: 0.0,
             indexes: Vec::new(),
+            extended: Vec::new(),
             restrictions: Vec::new(),
             join_info: Vec::new(),
             has_ec_joins: false,

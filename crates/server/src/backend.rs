@@ -146,8 +146,8 @@ pub trait BackendSession: Send {
     }
     /// Its number, as `pg_backend_pid()` gives it.
     fn pid(&self) -> i32;
-    /// The secret that a cancel request has to bring.
-    fn cancel_key(&self) -> Vec<u8>;
+    /// The secret that a cancel request has to bring: as many bytes as the client is told.
+    fn cancel_key(&self, bytes: usize) -> Vec<u8>;
     /// How others interrupt it.
     fn interrupts(&self) -> Arc<Interrupts>;
     /// Settings that clients follow, and their values.

@@ -252,8 +252,10 @@ impl BackendSession for EngineSession {
         self.0.pid()
     }
 
-    fn cancel_key(&self) -> Vec<u8> {
-        self.0.cancel_key().to_vec()
+    fn cancel_key(&self, bytes: usize) -> Vec<u8> {
+        self.0.set_cancel_key_length(bytes);
+        let key = self.0.cancel_key();
+        key[..bytes.min(key.len())].to_vec()
     }
 
     fn interrupts(&self) -> Arc<Interrupts> {

@@ -188,6 +188,7 @@ fn run(args: &[String], open: &Open, log: &Arc<Log>) -> Result<i32> {
     };
     let disk = Disk::real();
     verify_data_directory(&disk, &data)?;
+    os::process::follow_mode_of(&data);
     let defaults = config::load(&data, &command_line.settings)?;
     if let Some(name) = &command_line.print {
         println!("{}", defaults.show(name));
@@ -201,7 +202,6 @@ fn run(args: &[String], open: &Open, log: &Arc<Log>) -> Result<i32> {
     }
     panic_hook(log);
     write_options(&disk, &data, args)?;
-    os::process::set_umask(0o077);
     os::process::ignore_broken_pipes();
     os::process::raise_file_limit();
     let wanted = [signal::HUP, signal::INT, signal::TERM, signal::QUIT, signal::USR1];
@@ -335,6 +335,15 @@ fn verify_data_directory(disk: &Disk, data: &Path) -> Result<()> {
             "data directory \"{}\" does not exist",
             data.display()
         ));
+    }
+    // Neither writing by the group nor anything by others.
+    if os::process::mode(data).is_ok_and(|mode| mode & 0o027 != 0) {
+        let text = data.display();
+        return Err(err!(
+            OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "data directory \"{text}\" has invalid permissions"
+        )
+        .detail("Permissions should be u=rwx (0700) or u=rwx,g=rx (0750)."));
     }
     let version = disk.read(&data.join("PG_VERSION")).map_err(|_| {
         err!(

@@ -184,8 +184,8 @@ impl BackendSession for FakeSession {
     fn pid(&self) -> i32 {
         self.pid
     }
-    fn cancel_key(&self) -> Vec<u8> {
-        vec![1, 2, 3, 4]
+    fn cancel_key(&self, bytes: usize) -> Vec<u8> {
+        (1..=bytes as u8).collect()
     }
     fn interrupts(&self) -> Arc<Interrupts> {
         self.interrupts.clone()

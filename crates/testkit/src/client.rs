@@ -28,6 +28,8 @@ pub struct Client {
     /// Process number and key, for cancel requests.
     pub key: (i32, Vec<u8>),
     status: u8,
+    /// What a COPY that asks for rows is given.
+    data: Option<String>,
 }
 
 fn io(e: std::io::Error) -> Error {
@@ -40,7 +42,8 @@ impl Client {
         let stream = TcpStream::connect(("127.0.0.1", port)).map_err(io)?;
         stream.set_nodelay(true).map_err(io)?;
         stream.set_read_timeout(Some(Duration::from_secs(120))).map_err(io)?;
-        let mut c = Client { stream, buffer: Vec::new(), key: (0, Vec::new()), status: b'I' };
+        let mut c =
+            Client { stream, buffer: Vec::new(), key: (0, Vec::new()), status: b'I', data: None };
         let mut out = Vec::new();
         let options = [("user", user), ("database", database), ("application_name", "testkit")];
         pgwire::startup::encode_session(&mut out, 3 << 16, &options);
@@ -95,6 +98,16 @@ impl Client {
         self.stream.write_all(&out).map_err(io)
     }
 
+    /// Sends a query with one parameter in the binary form of its type, likewise.
+    pub fn send_binary(&mut self, sql: &str, ty: base::Oid, value: &[u8]) -> Result<()> {
+        let mut out = Vec::new();
+        client::parse(&mut out, "", sql, &[ty]);
+        client::bind_binary(&mut out, "", "", value);
+        client::execute(&mut out, "", 0);
+        client::sync(&mut out);
+        self.stream.write_all(&out).map_err(io)
+    }
+
     /// The result of what was sent. With a time limit, None if it has not come by then; what
     /// did come is kept in `partial`.
     pub fn receive(
@@ -125,9 +138,19 @@ impl Client {
                 b'C' => partial.tags.push(client::command_tag(&body)?.to_string()),
                 b'N' => partial.notices.push(client::error(&body)?),
                 b'E' => partial.error = Some(client::error(&body)?),
+                b'd' => {
+                    let line = String::from_utf8_lossy(&body).trim_end().to_string();
+                    partial.rows.push(vec![Some(line)]);
+                }
                 b'G' => {
                     let mut out = Vec::new();
-                    client::copy_fail(&mut out, "no data");
+                    match self.data.take() {
+                        Some(data) => {
+                            client::copy_data(&mut out, data.as_bytes());
+                            client::copy_done(&mut out);
+                        }
+                        None => client::copy_fail(&mut out, "no data"),
+                    }
                     self.stream.write_all(&out).map_err(io)?;
                 }
                 b'Z' => {
@@ -144,6 +167,13 @@ impl Client {
         self.send(sql)?;
         let mut partial = QueryResult::default();
         self.receive(None, &mut partial)?.ok_or_else(lost)
+    }
+
+    /// The same; what follows the first line is the data of a COPY that asks for some.
+    pub fn query_with_data(&mut self, sql: &str) -> Result<QueryResult> {
+        let (sql, data) = sql.split_once('\n').map_or((sql, None), |(s, d)| (s, Some(d)));
+        self.data = data.map(str::to_string);
+        self.query(sql)
     }
 
     /// Runs statements that must not fail.

@@ -4,7 +4,8 @@
 //! `testkit wire PORT FILE...`: holds the conversations of .wire files with a running server.
 //!
 //! `testkit differ FROM..TO PORT REFERENCE_PORT`: random statements on two servers, see
-//! `docs/differ.md`. `testkit differ SEED` prints those of a seed.
+//! `docs/differ.md`. `testkit differ SEED` prints those of a seed. `testkit differ scripts ...`
+//! does the same with scripts of statements of all kinds.
 //!
 //! `testkit functions PORT REFERENCE_PORT [N [ONLY]]`: every built-in function whose text contains
 //! ONLY, over N combinations of edge values, on two servers.
@@ -36,11 +37,24 @@ fn differ(args: &[String]) -> Option<ExitCode> {
         print!("{}", differ::script(seed.parse().ok()?));
         return Some(ExitCode::SUCCESS);
     }
+    let (scripts, args) = match args {
+        [first, rest @ ..] if first == "scripts" => (true, rest),
+        all => (false, all),
+    };
+    if let ([seed], true) = (args, scripts) {
+        differ::script::statements(seed.parse().ok()?).iter().for_each(|s| println!("{s};"));
+        return Some(ExitCode::SUCCESS);
+    }
     let [seeds, ours, reference] = args else { return None };
     let (from, to) = seeds.split_once("..")?;
     let seeds = from.parse().ok()?..to.parse().ok()?;
     let servers = differ::Servers { ours: ours.parse().ok()?, reference: reference.parse().ok()? };
-    match differ::run(seeds, servers, &mut |difference| println!("{difference}")) {
+    let show = &mut |difference: &str| println!("{difference}");
+    let found = match scripts {
+        true => differ::script::run(seeds, servers, show),
+        false => differ::run(seeds, servers, show),
+    };
+    match found {
         Ok(0) => Some(ExitCode::SUCCESS),
         Ok(n) => {
             println!("-- {n} differences");

@@ -29,6 +29,8 @@ pub(crate) struct Slot {
     pub awaited: AtomicBool,
     pub used: AtomicBool,
     pub in_transaction: AtomicBool,
+    /// How many ids its transaction's subtransactions have.
+    pub subxids: AtomicU32,
     pub pid: AtomicI32,
     pub database: AtomicU32,
     /// Counts its transactions: the second half of a virtual transaction id.
@@ -49,6 +51,7 @@ impl Slot {
             awaited: AtomicBool::new(false),
             used: AtomicBool::new(false),
             in_transaction: AtomicBool::new(false),
+            subxids: AtomicU32::new(0),
             pid: AtomicI32::new(0),
             database: AtomicU32::new(0),
             local_xid: AtomicU32::new(0),

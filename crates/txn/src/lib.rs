@@ -15,6 +15,7 @@
 mod backend;
 mod clog;
 mod combo;
+mod commit_times;
 mod interrupts;
 mod lock;
 mod manager;

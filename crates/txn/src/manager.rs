@@ -2,6 +2,7 @@
 
 use crate::backend::{Backend, Slots};
 use crate::clog::Clog;
+use crate::commit_times::CommitTimes;
 use crate::lock::LockManager;
 use crate::protocol;
 use crate::record::{INFO_ABORT, INFO_COMMIT, XactRecord};
@@ -37,6 +38,8 @@ pub trait TxnLog: Send + Sync {
 pub struct TxnConfig {
     /// The folder of the commit log.
     pub clog_dir: PathBuf,
+    /// The folder of the times of commits, and whether they are kept: if not, it is emptied.
+    pub times: Option<(PathBuf, bool)>,
     /// The first id to give out, from the control file.
     pub next_xid: Xid,
     /// Most sessions at a time.
@@ -49,6 +52,7 @@ impl Default for TxnConfig {
     fn default() -> TxnConfig {
         TxnConfig {
             clog_dir: PathBuf::from("pg_xact"),
+            times: None,
             next_xid: Xid::FIRST_NORMAL,
             max_backends: 1 << 15,
             deadlock_timeout: Duration::from_secs(1),
@@ -121,6 +125,7 @@ pub struct TxnManager {
     locks: LockManager,
     rows: RowLocks,
     ssi: Arc<Ssi>,
+    times: Option<CommitTimes>,
 }
 
 /// At least so many ids are given out between two looks at all sessions.
@@ -131,6 +136,14 @@ impl TxnManager {
     /// [`TxnManager::end_recovery`].
     pub fn open(disk: Disk, log: Arc<dyn TxnLog>, config: TxnConfig) -> Result<Arc<TxnManager>> {
         let next = config.next_xid.max(Xid::FIRST_NORMAL);
+        let times = match &config.times {
+            Some((dir, true)) => Some(CommitTimes::open(disk.clone(), dir)?),
+            Some((dir, false)) => {
+                CommitTimes::remove(disk.clone(), dir)?;
+                None
+            }
+            None => None,
+        };
         let clog = Clog::open(disk, &config.clog_dir)?;
         let start = log.inserted().max(LONG_AGO);
         Ok(Arc::new(TxnManager {
@@ -142,6 +155,7 @@ impl TxnManager {
             external: Mutex::new(Vec::new()),
             imports: AtomicU64::new(0),
             table: XidTable::new(clog),
+            times,
             slots: Slots::new(config.max_backends),
             locks: LockManager::new(config.deadlock_timeout),
             rows: RowLocks::new(),
@@ -337,6 +351,17 @@ impl TxnManager {
         self.slots.iter().filter(|(_, s)| writes(s.xid_bound.load(Ordering::Relaxed))).count()
     }
 
+    /// What others see of a session's transaction: its id, and how many ids its subtransactions
+    /// have. None if there is no such session.
+    pub fn transaction_of(&self, pid: i32) -> Option<(Option<Xid>, u32)> {
+        let is_it = |s: &crate::backend::Slot| {
+            s.used.load(Ordering::Acquire) && s.pid.load(Ordering::Relaxed) == pid
+        };
+        let (_, slot) = self.slots.iter().find(|(_, s)| is_it(s))?;
+        let xid = Some(Xid(slot.xid.load(Ordering::Relaxed))).filter(|x| x.is_valid());
+        Some((xid, slot.subxids.load(Ordering::Relaxed)))
+    }
+
     /// Holds the horizon at a position on behalf of `who` (a replication slot); `None` lets go.
     pub fn hold_horizon(&self, who: u64, at: Option<Lsn>) {
         let mut external = self.external.lock();
@@ -388,7 +413,37 @@ impl TxnManager {
     /// Writes the commit log. The caller has chosen the redo pointer before. A failure stops
     /// the server: what could not be synced cannot be synced again.
     pub fn checkpoint(&self) -> Result<()> {
-        self.table.checkpoint().inspect_err(|e| os::abort(&e.to_string()))
+        let written = self.table.checkpoint();
+        let written = written.and_then(|()| self.times.as_ref().map_or(Ok(()), |t| t.checkpoint()));
+        written.inspect_err(|e| os::abort(&e.to_string()))
+    }
+
+    /// Whether times of commits are kept: `track_commit_timestamp`.
+    pub fn keeps_times(&self) -> bool {
+        self.times.is_some()
+    }
+
+    /// When a transaction committed, in microseconds since 1970; none if it has not, or that is
+    /// not known any more.
+    pub fn commit_time(&self, xid: Xid) -> Result<Option<i64>> {
+        let Some(times) = &self.times else { return Ok(None) };
+        if xid < Xid::FIRST_NORMAL || xid >= self.next_xid() {
+            return Ok(None);
+        }
+        match self.status(xid)? {
+            XidStatus::Committed(_) => times.get(xid),
+            _ => Ok(None),
+        }
+    }
+
+    /// The last transaction that committed since the start, and when.
+    pub fn last_commit_time(&self) -> Option<(Xid, i64)> {
+        self.times.as_ref().and_then(CommitTimes::last)
+    }
+
+    /// Forgets when transactions before this one committed.
+    pub fn truncate_times(&self, oldest: Xid) -> Result<()> {
+        self.times.as_ref().map_or(Ok(()), |t| t.truncate(oldest))
     }
 
     /// Forgets the commit log before this id: all of it is frozen.
@@ -409,10 +464,13 @@ impl TxnManager {
         for xid in record.subxids.iter().chain([&top]) {
             self.table.set(*xid, State::Committing(bound))?;
         }
+        let noted = self.times.as_ref().map_or(Ok(()), |times| {
+            times.set(record.subxids.iter().chain([&top]).copied(), record.time_micros)
+        });
         // The words are out before space in the log is taken; whoever takes space after us and
         // publishes a larger position has them before its position.
         protocol::order_with_log();
-        let result = self.log.insert(INFO_COMMIT, top, &record.encode());
+        let result = noted.and_then(|()| self.log.insert(INFO_COMMIT, top, &record.encode()));
         protocol::order_with_log();
         let state = match &result {
             Ok(lsn) => State::Committed(*lsn),
@@ -427,6 +485,9 @@ impl TxnManager {
             self.published.last_sync.fetch_max(lsn.0, Ordering::AcqRel);
         }
         protocol::publish(&self.published.last, lsn.0);
+        if let Some(times) = &self.times {
+            times.committed(top, record.time_micros);
+        }
         Ok(lsn)
     }
 
@@ -464,6 +525,10 @@ impl TxnManager {
         for xid in record.subxids.iter().chain([&top]) {
             self.observe_xid(*xid)?;
             self.table.set(*xid, state)?;
+        }
+        if let (Some(times), State::Committed(_)) = (&self.times, state) {
+            times.set(record.subxids.iter().chain([&top]).copied(), record.time_micros)?;
+            times.committed(top, record.time_micros);
         }
         self.published.last.fetch_max(end.0, Ordering::SeqCst);
         Ok((record.dropped, record.extra))

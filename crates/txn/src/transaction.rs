@@ -221,7 +221,11 @@ impl Txn {
                     self.top_xid.store(xid.0, Ordering::Release);
                     xid
                 }
-                None => mgr.allocate_xid(&self.backend)?,
+                None => {
+                    let xid = mgr.allocate_xid(&self.backend)?;
+                    self.backend.slot().subxids.fetch_add(1, Ordering::Relaxed);
+                    xid
+                }
             };
             if level.xid.is_none()
                 && let Some(serial) = self.serial()
@@ -468,6 +472,7 @@ impl Txn {
             (gone, inner.levels.len() as u32)
         };
         let mgr = self.mgr();
+        self.backend.slot().subxids.fetch_sub(gone.len() as u32, Ordering::Relaxed);
         mgr.abort_xids(None, &gone, 0)?;
         if !gone.is_empty() {
             self.wake_waiters(&gone);
@@ -586,6 +591,7 @@ impl Txn {
         self.over.store(true, Ordering::Release);
         self.backend.combos.lock().clear();
         self.backend.end_xid();
+        self.backend.slot().subxids.store(0, Ordering::Relaxed);
         let (keys, kept) = {
             let mut inner = self.inner.lock();
             (std::mem::take(&mut inner.row_keys), inner.kept.take())
@@ -604,6 +610,7 @@ impl Txn {
         if !xids.is_empty() {
             self.wake_waiters(xids);
             self.backend.end_xid();
+            self.backend.slot().subxids.store(0, Ordering::Relaxed);
         }
         let mgr = self.mgr();
         mgr.locks().release_owned(&self.backend, |o| o != Owner::Session);

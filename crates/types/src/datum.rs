@@ -6,7 +6,7 @@ use base::Oid;
 use serde::{Deserialize, Serialize};
 
 /// One value. Which variant a type uses is its [`PhysType`].
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub enum Datum {
     /// SQL NULL of any type.
     #[default]
@@ -31,6 +31,26 @@ pub enum Datum {
     F64(f64),
     /// everything else, without length header or padding
     Bytes(Blob),
+}
+
+/// Whether two values are the same, bit by bit: NaN is the same as NaN, 0 is not the same as -0.
+/// That is for telling expressions apart; what a type takes for equal is its operator's to say.
+impl PartialEq for Datum {
+    fn eq(&self, other: &Datum) -> bool {
+        match (self, other) {
+            (Datum::Null, Datum::Null) => true,
+            (Datum::Bool(a), Datum::Bool(b)) => a == b,
+            (Datum::Char(a), Datum::Char(b)) => a == b,
+            (Datum::I16(a), Datum::I16(b)) => a == b,
+            (Datum::I32(a), Datum::I32(b)) => a == b,
+            (Datum::I64(a), Datum::I64(b)) => a == b,
+            (Datum::U32(a), Datum::U32(b)) => a == b,
+            (Datum::F32(a), Datum::F32(b)) => a.to_bits() == b.to_bits(),
+            (Datum::F64(a), Datum::F64(b)) => a.to_bits() == b.to_bits(),
+            (Datum::Bytes(a), Datum::Bytes(b)) => a == b,
+            _ => false,
+        }
+    }
 }
 
 /// Floating-point numbers as text: JSON's numbers have no NaN and no infinity.

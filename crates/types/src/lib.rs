@@ -15,6 +15,7 @@ pub mod compare;
 pub mod datetime;
 mod datum;
 pub mod encoding;
+pub mod ext_stats;
 pub mod geo;
 pub mod io;
 pub mod json;

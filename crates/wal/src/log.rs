@@ -120,6 +120,17 @@ struct WriteCounters {
 thread_local! {
     /// What kind of thread this is.
     static USER: Cell<u8> = const { Cell::new(0) };
+    /// What it has written.
+    static WRITTEN: Cell<WalWrites> = const {
+        Cell::new(WalWrites { writes: 0, bytes: 0, syncs: 0, write_nanos: 0, sync_nanos: 0 })
+    };
+}
+
+impl WalWrites {
+    /// What this thread has written so far.
+    pub fn of_thread() -> WalWrites {
+        WRITTEN.get()
+    }
 }
 
 /// Kinds of threads that write the log to its files: numbers that [`count_as`] was given, and
@@ -158,17 +169,26 @@ impl Counters {
 
     /// So many bytes were written at once.
     pub fn count_write(&self, bytes: u64, began: Option<u64>) {
-        let own = self.own();
-        own.write_nanos.fetch_add(since(began), Ordering::Relaxed);
+        let (own, nanos) = (self.own(), since(began));
+        let mut written = WRITTEN.get();
+        written.writes += 1;
+        written.bytes += bytes;
+        written.write_nanos += nanos;
+        WRITTEN.set(written);
+        own.write_nanos.fetch_add(nanos, Ordering::Relaxed);
         own.writes.fetch_add(1, Ordering::Relaxed);
         own.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// What was written was synced.
     pub fn count_sync(&self, began: Option<u64>) {
-        let own = self.own();
+        let (own, nanos) = (self.own(), since(began));
+        let mut written = WRITTEN.get();
+        written.syncs += 1;
+        written.sync_nanos += nanos;
+        WRITTEN.set(written);
         own.syncs.fetch_add(1, Ordering::Relaxed);
-        own.sync_nanos.fetch_add(since(began), Ordering::Relaxed);
+        own.sync_nanos.fetch_add(nanos, Ordering::Relaxed);
     }
 }
 

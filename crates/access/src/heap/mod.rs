@@ -15,6 +15,7 @@ pub mod prune;
 pub mod record;
 mod redo;
 mod rel;
+mod rewrite;
 mod sample;
 mod scan;
 mod serial_read;
@@ -29,6 +30,7 @@ pub use fetch::{Found, HeapProbe, Offsets};
 pub use modify::{IndexUpdates, Outcome, UpdateOptions};
 pub use redo::HeapRedo;
 pub use rel::{AttrSet, HeapDesc, HeapRel, InsertOptions, PruneClock};
+pub use rewrite::{Rewrite, RewriteReport};
 pub use sample::Sample;
 pub use scan::{
     BitmapPage, HeapScan, ParallelBlocks, RowFilter, ScanOptions, ScanSight, ScanSource,

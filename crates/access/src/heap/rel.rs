@@ -510,7 +510,7 @@ impl HeapRel {
     }
 
     /// Bytes of each page that insertions leave free for updates.
-    fn spare_bytes(&self) -> usize {
+    pub(super) fn spare_bytes(&self) -> usize {
         base::PAGE_SIZE * (100 - self.about.fillfactor.clamp(10, 100) as usize) / 100
     }
 

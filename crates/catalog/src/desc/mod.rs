@@ -9,8 +9,9 @@ pub use object::{
     RoleDesc, TypeDesc,
 };
 pub use relation::{
-    ConstraintDesc, ForeignKey, IndexDesc, PartitionKeyDesc, Persistence, PolicyDesc, RelKind,
-    RelationDesc, RuleDesc, SequenceDesc, StatisticDesc, StatisticSlot, TriggerDesc,
+    ConstraintDesc, ExtendedStatisticDesc, ForeignKey, IndexDesc, PartitionKeyDesc, Persistence,
+    PolicyDesc, RelKind, RelationDesc, RuleDesc, SequenceDesc, StatisticDesc, StatisticSlot,
+    TriggerDesc,
 };
 
 use std::sync::Arc;

@@ -6,6 +6,7 @@ use crate::open::Opened;
 use base::{Oid, RelFile};
 use std::sync::Arc;
 use types::Datum;
+use types::ext_stats::{Dependency, McvList, NDistinct};
 use types::tuple::TupleDesc;
 
 /// `pg_class.relkind`.
@@ -81,7 +82,7 @@ impl RelKind {
             RelKind::Table | RelKind::Partitioned => "table",
             RelKind::Index | RelKind::PartitionedIndex => "index",
             RelKind::Sequence => "sequence",
-            RelKind::Toast => "TOAST table",
+            RelKind::Toast => "toast table",
             RelKind::View => "view",
             RelKind::MatView => "materialized view",
             RelKind::Composite => "composite type",
@@ -494,6 +495,27 @@ pub struct SequenceDesc {
     pub cache: i64,
     /// CYCLE
     pub cycle: bool,
+}
+
+/// A row of `pg_statistic_ext_data`: what is known of several columns of a table together.
+#[derive(Clone, Debug)]
+pub struct ExtendedStatisticDesc {
+    /// The statistics object.
+    pub oid: Oid,
+    /// Includes the children.
+    pub inherited: bool,
+    /// The columns.
+    pub columns: Vec<i16>,
+    /// A list of expressions besides them.
+    pub exprs: Option<NodeText>,
+    /// How many groups some of them make.
+    pub distinct: Option<Vec<NDistinct>>,
+    /// Which follow from others.
+    pub dependencies: Option<Vec<Dependency>>,
+    /// The commonest combinations.
+    pub common: Option<McvList>,
+    /// What is known of each expression.
+    pub of_exprs: Option<Vec<Option<Arc<StatisticDesc>>>>,
 }
 
 /// A row of `pg_statistic`.

@@ -1,5 +1,6 @@
 //! ANALYZE: a sample of a table's rows, and what it says about each column, in `pg_statistic`.
 
+use super::analyze_extended::{Sampled, analyze_extended, largest_target};
 use super::upkeep_report::{Told, Work};
 use crate::Session;
 use crate::session::RunParts;
@@ -14,7 +15,7 @@ use types::tuple::Attr;
 
 /// What a sample says about a column.
 #[derive(Default)]
-struct Stats {
+pub(super) struct Stats {
     null_frac: f32,
     width: i32,
     distinct: f32,
@@ -49,27 +50,29 @@ pub fn analyze_table(session: &mut Session, table: Oid, only: &[String], told: T
     let snapshot = session.core.txn()?.latest_snapshot();
     let interrupts = session.interrupts().clone();
     let mut pause = |_: base::BlockNo| interrupts.check();
-    let want = 300 * most_wanted(session, &columns);
+    let want = 300 * sample_target(session, &rel, &columns)?;
     tell(figure::SAMPLING);
     let sample = open.heap.sample(&snapshot, want, os::random::u64(), &mut pause)?;
     if let Some(work) = &work {
         work.sampled(session, &rel.name, &sample);
     }
     tell(figure::COMPUTING);
-    for (i, target) in columns {
-        let values: Vec<&Datum> = sample.rows.iter().map(|(_, row)| &row[i]).collect();
+    for (i, target) in &columns {
+        let values: Vec<&Datum> = sample.rows.iter().map(|(_, row)| &row[*i]).collect();
         if values.is_empty() {
             continue;
         }
-        let attr = &rel.tuple.attrs[i];
+        let attr = &rel.tuple.attrs[*i];
         let order = Order::of(session, attr)?;
-        let stats = compute(&values, sample.total_rows, target, order.as_ref())?;
-        store(session, (table, i as i16 + 1, false), attr, &stats, order.as_ref())?;
+        let stats = compute(&values, sample.total_rows, *target, (attr, false), order.as_ref())?;
+        store(session, (table, *i as i16 + 1, false), attr, &stats, order.as_ref())?;
     }
+    let rows: Vec<&[Datum]> = sample.rows.iter().map(|(_, row)| &row[..]).collect();
     if only.is_empty() {
-        let rows: Vec<&[Datum]> = sample.rows.iter().map(|(_, row)| &row[..]).collect();
         analyze_index_exprs(session, &rel, &rows, sample.total_rows)?;
     }
+    let own = Sampled { rows: &rows, total: sample.total_rows, inherited: false };
+    analyze_extended(session, &rel, &own, &columns)?;
     tell(figure::FINALIZING);
     let class = [
         ("relpages", Datum::I32(sample.pages as i32)),
@@ -136,6 +139,17 @@ fn most_wanted(session: &Session, columns: &[(usize, usize)]) -> usize {
     columns.iter().map(|c| c.1).max().unwrap_or(default)
 }
 
+/// What decides how many rows are sampled: the columns, and what is asked of several together.
+fn sample_target(
+    session: &Session,
+    rel: &RelationDesc,
+    columns: &[(usize, usize)],
+) -> Result<usize> {
+    let default = session.core.settings.lock().i64("default_statistics_target").max(1) as usize;
+    let most = most_wanted(session, columns);
+    Ok(most.max(largest_target(session, rel, columns, default)?))
+}
+
 /// What indexes compute has statistics of its own, under the index.
 fn analyze_index_exprs(
     session: &Session,
@@ -165,7 +179,7 @@ fn analyze_index_exprs(
             let values: Vec<&Datum> = values.iter().collect();
             let Some(attr) = own.tuple.attrs.get(column) else { continue };
             let order = Order::of(session, attr)?;
-            let stats = compute(&values, total, target, order.as_ref())?;
+            let stats = compute(&values, total, target, (attr, true), order.as_ref())?;
             let place = (index.oid, column as i16 + 1, false);
             store(session, place, attr, &stats, order.as_ref())?;
         }
@@ -178,6 +192,14 @@ struct Member {
     rows: Vec<(base::Tid, Vec<Datum>)>,
     total: f64,
     places: Vec<Option<usize>>,
+}
+
+impl Member {
+    /// A row with the columns where the parent has them.
+    fn as_parent(&self, row: usize) -> Vec<Datum> {
+        let value = |p: &Option<usize>| p.map(|p| self.rows[row].1[p].clone());
+        self.places.iter().map(|p| value(p).unwrap_or_default()).collect()
+    }
 }
 
 /// Analyses a table together with its children: of each as many rows as it has a share.
@@ -195,7 +217,7 @@ fn analyze_tree(
     }
     tell(figure::PHASE, figure::SAMPLING_CHILDREN);
     let columns = columns_of(session, rel, only)?;
-    let want = 300 * most_wanted(session, &columns);
+    let want = 300 * sample_target(session, rel, &columns)?;
     let mut tables = vec![rel.oid];
     let mut members: Vec<Member> = Vec::new();
     let mut at = 0;
@@ -234,22 +256,25 @@ fn analyze_tree(
     tell(figure::CHILDREN_DONE, tables.len() as i64);
     tell(figure::PHASE, figure::COMPUTING);
     let total: f64 = members.iter().map(|m| m.total).sum();
-    for (i, target) in columns {
-        let mut values: Vec<&Datum> = Vec::new();
-        for m in &members {
-            let Some(place) = m.places[i] else { continue };
-            let share = (want as f64 * m.total / total.max(1.0)).round() as usize;
-            let n = share.clamp(usize::from(!m.rows.is_empty()), m.rows.len());
-            values.extend((0..n).map(|k| &m.rows[k * m.rows.len() / n].1[place]));
-        }
+    let mut all: Vec<Vec<Datum>> = Vec::new();
+    for m in &members {
+        let share = (want as f64 * m.total / total.max(1.0)).round() as usize;
+        let n = share.clamp(usize::from(!m.rows.is_empty()), m.rows.len());
+        all.extend((0..n).map(|k| m.as_parent(k * m.rows.len() / n)));
+    }
+    let rows: Vec<&[Datum]> = all.iter().map(|row| &row[..]).collect();
+    for (i, target) in &columns {
+        let values: Vec<&Datum> = rows.iter().map(|row| &row[*i]).collect();
         if values.is_empty() {
             continue;
         }
-        let attr = &rel.tuple.attrs[i];
+        let attr = &rel.tuple.attrs[*i];
         let order = Order::of(session, attr)?;
-        let stats = compute(&values, total, target, order.as_ref())?;
-        store(session, (rel.oid, i as i16 + 1, true), attr, &stats, order.as_ref())?;
+        let stats = compute(&values, total, *target, (attr, false), order.as_ref())?;
+        store(session, (rel.oid, *i as i16 + 1, true), attr, &stats, order.as_ref())?;
     }
+    let whole = Sampled { rows: &rows, total, inherited: true };
+    analyze_extended(session, rel, &whole, &columns)?;
     if rel.kind == RelKind::Partitioned {
         let class = [("relpages", Datum::I32(-1)), ("reltuples", Datum::F32(total as f32))];
         session.core.set_class(rel.oid, &class)?;
@@ -258,14 +283,14 @@ fn analyze_tree(
 }
 
 /// How a column's values are ordered, and the operators that say so.
-struct Order {
-    cmp: access::index::KeyCmp,
+pub(super) struct Order {
+    pub cmp: access::index::KeyCmp,
     eq: Oid,
     lt: Oid,
 }
 
 impl Order {
-    fn of(session: &Session, attr: &Attr) -> Result<Option<Order>> {
+    pub fn of(session: &Session, attr: &Attr) -> Result<Option<Order>> {
         let view = session.core.view()?;
         let Some(class) = view.default_opclass(attr.type_oid, oids::BTREE_AM)? else {
             return Ok(None);
@@ -306,10 +331,10 @@ fn is_ordered(view: &catalog::CatalogView, type_oid: Oid) -> Result<bool> {
     }
 }
 
-/// Widths as `pg_statistic` counts them: with the varlena header.
-fn width(value: &Datum) -> usize {
+/// Widths as `pg_statistic` counts them: with the varlena header, which is short in rows only.
+fn width(value: &Datum, computed: bool) -> usize {
     match value {
-        Datum::Bytes(b) => b.len() + if b.len() < 127 { 1 } else { 4 },
+        Datum::Bytes(b) => b.len() + if b.len() < 127 && !computed { 1 } else { 4 },
         Datum::Bool(_) | Datum::Char(_) => 1,
         Datum::I16(_) => 2,
         Datum::I32(_) | Datum::U32(_) | Datum::F32(_) => 4,
@@ -324,27 +349,35 @@ struct Run {
     first: usize,
 }
 
-fn compute(
+/// Values of more bytes are counted, and not looked at.
+const TOO_WIDE: usize = 1024;
+
+pub(super) fn compute(
     values: &[&Datum],
     total_rows: f64,
     target: usize,
+    (attr, computed): (&Attr, bool),
     order: Option<&Order>,
 ) -> Result<Stats> {
     let n = values.len();
     let mut present: Vec<(usize, &Datum)> =
         values.iter().enumerate().filter(|(_, v)| !v.is_null()).map(|(i, v)| (i, *v)).collect();
-    let nulls = n - present.len();
+    let found = present.len();
+    let nulls = n - found;
     let mut stats = Stats { null_frac: nulls as f32 / n as f32, ..Stats::default() };
     if present.is_empty() {
-        stats.distinct = 0.0;
+        stats.width = if attr.len > 0 { i32::from(attr.len) } else { 0 };
         return Ok(stats);
     }
-    let bytes: usize = present.iter().map(|(_, v)| width(v)).sum();
-    stats.width = (bytes / present.len()) as i32;
-    let Some(order) = order else {
-        stats.distinct = 0.0;
+    let bytes: usize = present.iter().map(|(_, v)| width(v, computed)).sum();
+    stats.width = if attr.len > 0 { i32::from(attr.len) } else { (bytes / found) as i32 };
+    let Some(order) = order else { return Ok(stats) };
+    present.retain(|(_, v)| !matches!(v, Datum::Bytes(b) if b.len() > TOO_WIDE));
+    if present.is_empty() {
+        // All of them are too wide to be compared: no two are taken for equal.
+        stats.distinct = -(1.0 - stats.null_frac);
         return Ok(stats);
-    };
+    }
     let mut failed = None;
     present.sort_by(|a, b| {
         order
@@ -366,8 +399,9 @@ fn compute(
             _ => runs.push(Run { value: (*value).clone(), count: 1, first: at }),
         }
     }
-    stats.distinct = distinct(&runs, present.len(), nulls, n, total_rows);
-    let common = most_common(&runs, present.len(), n, target, stats.distinct, total_rows);
+    let wide = found - present.len();
+    stats.distinct = distinct(&runs, (found, wide), nulls, n, total_rows);
+    let common = most_common(&runs, (found, wide), n, target, stats.distinct, total_rows);
     stats.histogram = histogram(&present, &runs, &common, target);
     stats.common =
         common.iter().map(|i| (runs[*i].value.clone(), runs[*i].count as f32 / n as f32)).collect();
@@ -377,9 +411,15 @@ fn compute(
 
 /// The number of distinct values in the whole table (Haas and Stokes), or minus its share of
 /// the rows if it grows with them.
-fn distinct(runs: &[Run], present: usize, nulls: usize, n: usize, total: f64) -> f32 {
-    let d = runs.len() as f64;
-    let once = runs.iter().filter(|r| r.count == 1).count() as f64;
+fn distinct(
+    runs: &[Run],
+    (present, wide): (usize, usize),
+    nulls: usize,
+    n: usize,
+    total: f64,
+) -> f32 {
+    let d = (runs.len() + wide) as f64;
+    let once = (runs.iter().filter(|r| r.count == 1).count() + wide) as f64;
     let null_frac = nulls as f64 / n as f64;
     let estimate = if once == 0.0 {
         d
@@ -398,35 +438,42 @@ fn distinct(runs: &[Run], present: usize, nulls: usize, n: usize, total: f64) ->
 /// Runs that are common enough to be listed, most common first.
 fn most_common(
     runs: &[Run],
-    present: usize,
+    (present, wide): (usize, usize),
     n: usize,
     target: usize,
     distinct: f32,
     total: f64,
 ) -> Vec<usize> {
     let mut candidates: Vec<usize> = (0..runs.len()).filter(|i| runs[*i].count > 1).collect();
+    let repeated = candidates.len();
     candidates.sort_by(|a, b| runs[*b].count.cmp(&runs[*a].count).then(a.cmp(b)));
     candidates.truncate(target);
     // The whole table is in the list: nothing is left out.
-    if runs.len() <= target && candidates.len() == runs.len() && distinct > 0.0 {
+    if repeated == runs.len() && wide == 0 && repeated <= target && distinct > 0.0 {
+        return candidates;
+    }
+    if n as f64 == total || total <= 1.0 {
         return candidates;
     }
     // One that is not clearly more common than the average of the rest tells nothing.
     let all = if distinct < 0.0 { f64::from(-distinct) * total } else { f64::from(distinct) };
     let mut listed: usize = candidates.iter().map(|i| runs[*i].count).sum();
     while let Some(last) = candidates.last() {
-        let count = runs[*last].count as f64;
-        let others = (present - listed) as f64;
-        let kinds = (all - candidates.len() as f64).max(1.0);
-        let expected = others / kinds;
-        let (sample, whole) = (n as f64, total.max(n as f64));
-        let k = whole * count / sample;
+        let own = runs[*last].count;
+        let count = own as f64;
+        listed -= own;
+        let mut rest = ((present - listed) as f64 / n as f64).clamp(0.0, 1.0);
+        let others = all - (candidates.len() as f64 - 1.0);
+        if others > 1.0 {
+            rest /= others;
+        }
+        let sample = n as f64;
+        let k = total * count / sample;
         let variance =
-            sample * k * (whole - k) * (whole - sample) / (whole * whole * (whole - 1.0).max(1.0));
-        if count > expected + 2.0 * variance.max(0.0).sqrt() + 0.5 {
+            sample * k * (total - k) * (total - sample) / (total * total * (total - 1.0));
+        if count > rest * sample + 2.0 * variance.max(0.0).sqrt() + 0.5 {
             break;
         }
-        listed -= runs[*last].count;
         candidates.pop();
     }
     candidates
@@ -471,16 +518,13 @@ fn correlation(sorted: &[(usize, &Datum)]) -> Option<f32> {
     Some(((n * products - sum * sum) / (n * squares - sum * sum)) as f32)
 }
 
-fn store(
-    session: &Session,
+/// A row of `pg_statistic`.
+pub(super) fn statistic_row(
     (table, attnum, inherited): (Oid, i16, bool),
     attr: &Attr,
     stats: &Stats,
     order: Option<&Order>,
-) -> Result<()> {
-    let rows = &session.core.store;
-    let key = [Datum::U32(table.0), Datum::I16(attnum), Datum::Bool(inherited)];
-    let old = rows.index_scan(indexes::PG_STATISTIC_RELID, &key)?.into_iter().next();
+) -> Result<SysRow> {
     let mut row = SysRow::new(oids::PG_STATISTIC)?;
     row.set_oid("starelid", table)?
         .set_i16("staattnum", attnum)?
@@ -488,6 +532,11 @@ fn store(
         .set_f32("stanullfrac", stats.null_frac)?
         .set_i32("stawidth", stats.width)?
         .set_f32("stadistinct", stats.distinct)?;
+    for n in 1..=5 {
+        row.set_i16(&format!("stakind{n}"), 0)?
+            .set_oid(&format!("staop{n}"), Oid::INVALID)?
+            .set_oid(&format!("stacoll{n}"), Oid::INVALID)?;
+    }
     let mut slots: Vec<(i16, Oid, Option<Vec<f32>>, Option<Vec<Datum>>)> = Vec::new();
     if let Some(order) = order {
         if !stats.common.is_empty() {
@@ -513,6 +562,20 @@ fn store(
             row.set(&format!("stavalues{n}"), vector::from_values(attr, &values)?)?;
         }
     }
+    Ok(row)
+}
+
+fn store(
+    session: &Session,
+    place: (Oid, i16, bool),
+    attr: &Attr,
+    stats: &Stats,
+    order: Option<&Order>,
+) -> Result<()> {
+    let rows = &session.core.store;
+    let key = [Datum::U32(place.0.0), Datum::I16(place.1), Datum::Bool(place.2)];
+    let old = rows.index_scan(indexes::PG_STATISTIC_RELID, &key)?.into_iter().next();
+    let mut row = statistic_row(place, attr, stats, order)?;
     match old {
         Some(old) => {
             row.tid = old.tid;

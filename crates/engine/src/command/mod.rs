@@ -2,7 +2,9 @@
 
 mod alter_system;
 pub mod analyze;
+mod analyze_extended;
 pub mod call;
+mod cluster;
 pub mod copy;
 pub mod create_as;
 mod database;

@@ -1,5 +1,6 @@
-//! REINDEX: indexes built anew. Those of system tables keep their files, which have fixed places.
+//! REINDEX: indexes built anew.
 
+use super::rewrite::with_new_files;
 use crate::Session;
 use crate::session::trace::Meter;
 use base::progress::{Command, index as figure};
@@ -89,7 +90,12 @@ impl Session {
 
     /// Builds a table's indexes anew, and those of its TOAST table; false if there are none.
     fn reindex_table(&mut self, table: Oid, verbose: bool) -> Result<bool> {
-        self.lock_relation(table, LockMode::Share as u8)?;
+        let mode = match table < Oid::FIRST_NORMAL {
+            // As its indexes' builds will have it: a stronger lock is not asked for later.
+            true => LockMode::AccessExclusive,
+            false => LockMode::Share,
+        };
+        self.lock_relation(table, mode as u8)?;
         let rel = self.core.view()?.relation(table)?;
         let toast = match rel.toast.is_valid() {
             true => self.reindex_table(rel.toast, verbose)?,
@@ -105,9 +111,10 @@ impl Session {
         let telling = self.core.progress(Command::CreateIndex, table.oid);
         base::progress::set(Command::CreateIndex, figure::COMMAND, figure::REINDEX);
         let meter = Meter::begin(verbose);
-        if index >= Oid::FIRST_NORMAL {
-            self.lock_relation(index, LockMode::AccessExclusive as u8)?;
-            self.with_ddl("", |ddl| ddl.new_index_file(table.oid, index))?;
+        self.lock_relation(index, LockMode::AccessExclusive as u8)?;
+        match index >= Oid::FIRST_NORMAL {
+            true => self.with_ddl("", |ddl| ddl.new_index_file(table.oid, index))?,
+            false => self.rebuild_system_index(table.oid, index)?,
         }
         drop(telling);
         if let Some(meter) = meter {
@@ -118,6 +125,29 @@ impl Session {
             self.core.notice(told.detail(meter.cpu()));
         }
         Ok(())
+    }
+
+    /// Gives an index of a system table a new file. Who reads such tables locks no indexes: all
+    /// others are kept out of the table, and out of the one whose long values it has.
+    fn rebuild_system_index(&mut self, table: Oid, index: Oid) -> Result<()> {
+        let system = catalog::builtin::relations();
+        let main = system.values().find(|r| r.toast == table).map(|r| r.oid);
+        for oid in main.into_iter().chain([table]) {
+            self.lock_relation(oid, LockMode::AccessExclusive as u8)?;
+        }
+        let view = self.core.view()?;
+        let (rel, about) = (view.relation(table)?, view.relation(index)?);
+        let file = self.new_file_like(&about)?;
+        let files = [(index, file)].into();
+        let new = with_new_files(&rel, &files)?;
+        if let Some(desc) = new.indexes.iter().find(|i| i.oid == index) {
+            crate::ddl::RelStorage::build_index(self, &new, desc)?;
+        }
+        let mut concerned = vec![rel];
+        if let Some(main) = main {
+            concerned.push(view.relation(main)?);
+        }
+        self.take_new_files(&concerned, &files)
     }
 
     /// REINDEX SCHEMA, DATABASE and SYSTEM: each table in a transaction of its own.

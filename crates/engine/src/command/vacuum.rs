@@ -43,6 +43,9 @@ impl Session {
                 }
             }
         }
+        if stmt.vacuum {
+            self.core.database.forget_commit_times()?;
+        }
         Ok(tag)
     }
 
@@ -60,12 +63,12 @@ impl Session {
             let text = format!("vacuuming \"{schema}.{}\"", rel.name);
             self.core.notice(Error::with_severity(base::Severity::Info, code, text));
         }
-        match options.full && is_table && table >= Oid::FIRST_NORMAL {
+        match options.full && is_table {
             true if options.process_main => {
                 let _telling = self.core.progress(Command::Cluster, table);
                 progress::set(Command::Cluster, cluster::COMMAND, cluster::VACUUM_FULL);
                 let order = rel.indexes.iter().find(|i| i.is_clustered).cloned();
-                self.write_anew(table, order.as_deref())?;
+                self.write_anew(table, order.as_deref(), options.verbose)?;
             }
             true => {}
             false if options.process_main => self.vacuum_pages(table, table, options)?,
@@ -340,6 +343,7 @@ impl Session {
 impl SessionCore {
     /// Changes columns of a relation's `pg_class` row, if they differ.
     pub(crate) fn set_class(&self, oid: Oid, columns: &[(&str, Datum)]) -> Result<()> {
+        let _kept = self.store.keep_locks();
         let found = self.store.index_scan(indexes::PG_CLASS_OID, &[Datum::U32(oid.0)])?;
         let Some(mut row) = found.into_iter().next() else { return Ok(()) };
         let mut changed = false;

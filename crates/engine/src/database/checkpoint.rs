@@ -72,7 +72,10 @@ impl Database {
             self.log_as("checkpointer", &e);
         }
         let before = storage.wal.redo_pointer();
-        let redo = storage.wal.begin_checkpoint()?;
+        let redo = {
+            let _settled = self.moving.lock();
+            storage.wal.begin_checkpoint()?
+        };
         let started = os::clock::monotonic_nanos();
         let span = self.spread(kind);
         let mut pace = |done: f64| self.pace(started, span, done);

@@ -22,8 +22,14 @@ pub struct CreateOptions {
     pub superuser: String,
     /// The superuser's password, as it is to be stored.
     pub password: Option<String>,
-    /// LC_COLLATE and LC_CTYPE.
-    pub locale: String,
+    /// LC_COLLATE, LC_CTYPE, LC_MESSAGES, LC_MONETARY, LC_NUMERIC and LC_TIME.
+    pub locales: [String; 6],
+    /// The locale of the built-in provider, if that is to be used.
+    pub builtin_locale: Option<String>,
+    /// The default text search configuration, without its schema.
+    pub text_search: String,
+    /// The system user's group may read the files (`-g`).
+    pub group_access: bool,
     /// How local connections prove who they are (`--auth-local`).
     pub auth_local: String,
     /// How connections by TCP do (`--auth-host`).
@@ -43,7 +49,10 @@ impl Default for CreateOptions {
         CreateOptions {
             superuser: "postgres".to_string(),
             password: None,
-            locale: "C".to_string(),
+            locales: std::array::from_fn(|_| "C".to_string()),
+            builtin_locale: None,
+            text_search: "english".to_string(),
+            group_access: false,
             auth_local: "trust".to_string(),
             auth_host: "trust".to_string(),
             wal_segment_size: 16 << 20,
@@ -186,7 +195,9 @@ fn fill(storage: &Arc<Storage>, options: &CreateOptions) -> Result<()> {
     let options = BootstrapOptions {
         superuser: options.superuser.clone(),
         password: options.password.clone(),
-        locale: options.locale.clone(),
+        collate: options.locales[0].clone(),
+        ctype: options.locales[1].clone(),
+        builtin_locale: options.builtin_locale.clone(),
     };
     bootstrap(storage, &txn, &options)?;
     txn.commit(CommitData::default(), &mut |_| Ok(()))?;
@@ -199,23 +210,7 @@ fn put(disk: &Disk, path: &Path, contents: &[u8]) -> Result<()> {
 }
 
 fn write_configuration(disk: &Disk, dir: &Path, options: &CreateOptions) -> Result<()> {
-    let mut conf = String::from(
-        "# Settings of this cluster: name = value, a line each. What is not here has its\n\
-         # default; SHOW ALL lists everything, pg_settings says when a change takes effect.\n\n\
-         #listen_addresses = 'localhost'\n\
-         #port = 5432\n\
-         #max_connections = 100\n\
-         #shared_buffers = 1GB\t\t\t# a quarter of the memory if not set\n\
-         datestyle = 'iso, mdy'\n\
-         timezone = 'Etc/UTC'\n\
-         log_timezone = 'Etc/UTC'\n\
-         default_text_search_config = 'pg_catalog.english'\n",
-    );
-    conf.push_str(&format!("lc_messages = '{0}'\nlc_monetary = '{0}'\n", options.locale));
-    conf.push_str(&format!("lc_numeric = '{0}'\nlc_time = '{0}'\n", options.locale));
-    for (name, value) in &options.settings {
-        conf.push_str(&format!("{name} = '{}'\n", value.replace('\'', "''")));
-    }
+    let conf = configuration(options);
     put(disk, &dir.join("postgresql.conf"), conf.as_bytes())?;
     put(disk, &dir.join("postgresql.auto.conf"), b"# Written by ALTER SYSTEM; do not edit.\n")?;
     let (local, host) = (&options.auth_local, &options.auth_host);
@@ -234,4 +229,41 @@ fn write_configuration(disk: &Disk, dir: &Path, options: &CreateOptions) -> Resu
         &dir.join("pg_ident.conf"),
         b"# MAPNAME       SYSTEM-USERNAME         DATABASE-USERNAME\n",
     )
+}
+
+/// `postgresql.conf`: what was found out, and in place of it or after it what was asked for.
+fn configuration(options: &CreateOptions) -> String {
+    let mut conf = String::from(
+        "# Settings of this cluster: name = value, a line each. What is not here has its\n\
+         # default; SHOW ALL lists everything, pg_settings says when a change takes effect.\n\n\
+         #listen_addresses = 'localhost'\n\
+         #port = 5432\n\
+         #max_connections = 100\n\
+         #shared_buffers = 1GB\t\t\t# a quarter of the memory if not set\n",
+    );
+    let own = |name: &str, value: &str| (name.to_string(), value.to_string());
+    let [_, _, messages, monetary, numeric, time] = &options.locales;
+    let mut all = vec![
+        own("datestyle", "iso, mdy"),
+        own("timezone", "Etc/UTC"),
+        own("log_timezone", "Etc/UTC"),
+        own("default_text_search_config", &format!("pg_catalog.{}", options.text_search)),
+        own("lc_messages", messages),
+        own("lc_monetary", monetary),
+        own("lc_numeric", numeric),
+        own("lc_time", time),
+    ];
+    if options.group_access {
+        all.push(own("log_file_mode", "0640"));
+    }
+    for (name, value) in &options.settings {
+        match all.iter_mut().find(|s| s.0.eq_ignore_ascii_case(name)) {
+            Some(found) => found.1.clone_from(value),
+            None => all.push(own(name, value)),
+        }
+    }
+    for (name, value) in all {
+        conf.push_str(&format!("{name} = '{}'\n", value.replace('\'', "''")));
+    }
+    conf
 }

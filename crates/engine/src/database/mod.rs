@@ -7,6 +7,7 @@ mod create;
 mod files;
 pub(crate) mod folders;
 mod memory;
+pub(crate) mod moved;
 mod oids;
 mod redo;
 pub(crate) mod two_phase;
@@ -63,6 +64,11 @@ pub struct Database {
     pub(crate) changes: crate::autovacuum::AllChanges,
     pub(crate) doors: folders::Doors,
     pub(crate) exports: crate::session::Exports,
+    /// Held from before a commit that moves system tables until their map is written, and while a
+    /// checkpoint chooses its redo pointer.
+    pub(crate) moving: Mutex<()>,
+    /// Where the tables are that all databases share.
+    shared_files: Arc<catalog::FileMap>,
     /// Prepared transactions.
     pub(crate) prepared: two_phase::PreparedList,
     /// The server's parts, as the log knows them.
@@ -79,6 +85,8 @@ pub struct Database {
     rotator: RwLock<Option<Arc<dyn Fn() -> bool + Send + Sync>>>,
     pub(crate) switchboard: crate::notify::Switchboard,
     logger: RwLock<Option<Logger>>,
+    /// What the configuration wants to be timed.
+    timing: Mutex<crate::settings::Timing>,
     /// When it was started, in microseconds since 1970.
     pub start_micros: i64,
 }
@@ -121,6 +129,36 @@ fn wal_config(defaults: &Defaults, timeline: u32, segment_size: u64) -> WalConfi
     }
 }
 
+/// The settings that `pg_controldata` tells, as far as they have an effect.
+fn note_settings(c: &mut wal::Control, defaults: &Defaults) {
+    let number = |name: &str| defaults.get(name).map_or(0, |v| v.as_i64()).max(0) as u32;
+    c.wal_level = match defaults.show("wal_level").as_str() {
+        "minimal" => 0,
+        "logical" => 2,
+        _ => 1,
+    };
+    c.max_connections = number("max_connections");
+    c.max_worker_processes = number("max_worker_processes");
+    c.max_prepared_transactions = number("max_prepared_transactions");
+    c.track_commit_timestamp = defaults.get("track_commit_timestamp").is_some_and(|v| v.as_bool());
+}
+
+/// Settings that tell how the data directory was made.
+fn note_presets(defaults: &mut Defaults, dir: &Path, about: &wal::Control) {
+    let group_reads = os::process::mode(dir).is_ok_and(|mode| mode & 0o050 == 0o050);
+    let presets = [
+        ("wal_segment_size", about.wal_segment_size.to_string() + "B"),
+        ("data_directory_mode", if group_reads { "0750" } else { "0700" }.to_string()),
+    ];
+    for (name, value) in presets {
+        if let Some(def) = base::settings::find(name)
+            && let Ok(value) = def.parse(&value)
+        {
+            defaults.set_internal(name, value);
+        }
+    }
+}
+
 impl Database {
     /// Opens the data directory `dir`, recovering it if the server before did not stop cleanly.
     pub fn open(disk: Disk, dir: &Path, defaults: Defaults) -> Result<Arc<Database>> {
@@ -131,12 +169,13 @@ impl Database {
     pub fn open_telling(
         disk: Disk,
         dir: &Path,
-        defaults: Defaults,
+        mut defaults: Defaults,
         logger: Option<Logger>,
     ) -> Result<Arc<Database>> {
         functions::check_patterns();
         let control = ControlFile::open(&disk, &dir.join("global/pg_control"))?;
         let about = control.get();
+        note_presets(&mut defaults, dir, &about);
         let clean = about.state == DbState::ShutDown;
         if !clean {
             disk.sync_tree(dir)?;
@@ -154,6 +193,10 @@ impl Database {
             wal.clone(),
             TxnConfig {
                 clog_dir: dir.join("pg_xact"),
+                times: Some((
+                    dir.join("pg_commit_ts"),
+                    defaults.get("track_commit_timestamp").is_some_and(|v| v.as_bool()),
+                )),
                 next_xid: about.checkpoint_copy.next_xid,
                 max_backends: 1 << 15,
                 deadlock_timeout: Duration::from_millis(
@@ -166,6 +209,7 @@ impl Database {
         }
         let storage = Arc::new(Storage { pool, wal: wal.clone(), txn: txn.clone() });
         let oids = Arc::new(OidGenerator::new(wal.clone(), about.checkpoint_copy.next_oid));
+        let shared_files = SysTables::shared_map(&storage);
         let database = Arc::new(Database {
             disk,
             dir: dir.to_path_buf(),
@@ -181,6 +225,8 @@ impl Database {
             changes: Default::default(),
             doors: Default::default(),
             exports: Default::default(),
+            moving: Mutex::new(()),
+            shared_files,
             prepared: Default::default(),
             parts: Mutex::default(),
             stats: Default::default(),
@@ -192,6 +238,7 @@ impl Database {
             rotator: RwLock::new(None),
             switchboard: Default::default(),
             logger: RwLock::new(logger),
+            timing: Mutex::default(),
             start_micros: os::clock::now_micros(),
         });
         database.recover(clean)?;
@@ -239,7 +286,11 @@ impl Database {
             self.remove_orphans()?;
             self.checkpoint(CheckpointKind::EndOfRecovery)?;
         }
-        self.control.update(|c| c.state = DbState::InProduction)
+        let defaults = self.defaults();
+        self.control.update(|c| {
+            c.state = DbState::InProduction;
+            note_settings(c, &defaults);
+        })
     }
 
     /// Tells now and then how far a start has come: `log_startup_progress_interval`.
@@ -330,6 +381,7 @@ impl Database {
 
     /// Takes the settings of a configuration that was read again.
     pub fn set_defaults(&self, mut defaults: Defaults) -> Vec<String> {
+        note_presets(&mut defaults, &self.dir, &self.control.get());
         let told = defaults.continue_from(&self.defaults());
         self.set_predicate_limits(&defaults);
         self.configure_files(&defaults);
@@ -355,6 +407,8 @@ impl Database {
         let on = |name: &str| defaults.get(name).is_some_and(|v| v.as_bool());
         let number = |name: &str| defaults.get(name).map_or(0, |v| v.as_i64()).max(0) as u64;
         os::io::set_workers(number("io_workers") as usize);
+        *self.timing.lock() =
+            crate::settings::Timing::new(on("track_io_timing"), on("track_wal_io_timing"));
         let wal = &self.storage.wal;
         wal.set_files(wal::FileOptions {
             zero: on("wal_init_zero"),
@@ -366,6 +420,13 @@ impl Database {
         let (txn, siblings) = (self.storage.txn.clone(), number("commit_siblings") as usize);
         // The one that commits is among the writers.
         wal.on_delay(Arc::new(move || txn.writers() > siblings));
+    }
+
+    /// Forgets when transactions committed that are so old that their rows have to be frozen.
+    pub(crate) fn forget_commit_times(&self) -> Result<()> {
+        let txn = &self.storage.txn;
+        let kept = self.defaults().get("autovacuum_freeze_max_age").map_or(0, |v| v.as_i64());
+        txn.truncate_times(Xid(txn.next_xid().0.saturating_sub(kept.max(0) as u64)))
     }
 
     /// How often the configuration was read again.
@@ -412,11 +473,15 @@ impl Database {
         let mut all = self.databases.lock();
         all.entry(oid)
             .or_insert_with(|| {
-                let tables = Arc::new(SysTables::new(self.storage.clone(), oid));
+                let tables = Arc::new(self.sys_tables(oid));
                 let (cache, statements) = Default::default();
                 Arc::new(DatabaseState { oid, tables, cache, statements })
             })
             .clone()
+    }
+
+    fn sys_tables(&self, database: Oid) -> SysTables {
+        SysTables::new(self.storage.clone(), database, self.shared_files.clone())
     }
 
     /// Forgets what the sessions of a dropped database shared.

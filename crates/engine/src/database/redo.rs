@@ -2,6 +2,7 @@
 
 use super::Database;
 use super::folders::{self, DATABASE_CREATE, DATABASE_DROP};
+use super::moved::MovedFiles;
 use super::two_phase::PreparedState;
 use access::btree::redo::BtreeRedo;
 use access::heap::HeapRedo;
@@ -152,10 +153,13 @@ impl Redo for Transactions {
             self.database.remove_prepared(record.xid)?;
         }
         let end: Lsn = record.lsn_end;
-        let (dropped, _) = self.txn.redo(record.info, record.xid, record.data(), end)?;
+        let (dropped, extra) = self.txn.redo(record.info, record.xid, record.data(), end)?;
         let made = self.made.lock().remove(&record.xid);
         let doomed = self.doomed.lock().remove(&record.xid);
         if record.info & 0xF0 == INFO_COMMIT {
+            if let Some(moved) = MovedFiles::decode(&extra)? {
+                self.database.replay_moved(&moved)?;
+            }
             for file in dropped {
                 self.pool.drop_relation(file)?;
             }

@@ -350,14 +350,17 @@ impl Ddl<'_> {
             io,
             collation: Oid::INVALID,
         };
-        let oid = self.insert_type(&range(last, b'r', [3834, 3835, 3836, 3837]), &|_| Ok(()))?;
+        let analyzed_by =
+            |oid: u32| move |row: &mut SysRow| row.set_oid("typanalyze", Oid(oid)).map(drop);
+        let new = range(last, b'r', [3834, 3835, 3836, 3837]);
+        let oid = self.insert_type(&new, &analyzed_by(3916))?;
         let multi_name = match &multirange_name {
             Some(n) => split(n).1.to_string(),
             None => multirange_of(last),
         };
         self.free_type_name(namespace, &multi_name)?;
-        let multi =
-            self.insert_type(&range(&multi_name, b'm', [4231, 4232, 4233, 4234]), &|_| Ok(()))?;
+        let new = range(&multi_name, b'm', [4231, 4232, 4233, 4234]);
+        let multi = self.insert_type(&new, &analyzed_by(4242))?;
         let mut row = SysRow::new(oids::PG_RANGE)?;
         row.set_oid("rngtypid", oid)?
             .set_oid("rngsubtype", subtype)?

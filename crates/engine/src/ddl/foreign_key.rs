@@ -56,6 +56,7 @@ impl Ddl<'_> {
         }
         let columns = self.fk_columns(&rel, &fk.columns)?;
         let (index, targets) = self.referenced_index(&target, fk)?;
+        self.refuse_generated(&rel, &columns, fk)?;
         if columns.len() != targets.len() {
             bail!(
                 INVALID_FOREIGN_KEY,
@@ -114,6 +115,30 @@ impl Ddl<'_> {
         let oid = self.insert_foreign_key(&rel, &key, Oid::INVALID)?;
         self.foreign_key_tree(&rel, &target, &key, oid, NO_TRIGGERS)?;
         Ok(oid)
+    }
+
+    /// Fails if a column cannot hold what the key would put there, or has no values of its own.
+    fn refuse_generated(
+        &self,
+        rel: &RelationDesc,
+        columns: &[i16],
+        fk: &ast::ForeignKey,
+    ) -> Result<()> {
+        self.refuse_virtual(rel, columns, "foreign key constraints")?;
+        let generated = |n: &i16| *n > 0 && rel.tuple.attrs[*n as usize - 1].generated != 0;
+        if !columns.iter().any(generated) {
+            return Ok(());
+        }
+        let writes = |a: FkAction| matches!(a, FkAction::SetNull | FkAction::SetDefault);
+        let when = match (fk.on_update, fk.on_delete) {
+            (update, _) if writes(update) || update == FkAction::Cascade => "ON UPDATE",
+            (_, delete) if writes(delete) => "ON DELETE",
+            _ => return Ok(()),
+        };
+        bail!(
+            SYNTAX_ERROR,
+            "invalid {when} action for foreign key constraint containing generated column"
+        )
     }
 
     fn check_persistence(&self, rel: &RelationDesc, target: &RelationDesc) -> Result<()> {

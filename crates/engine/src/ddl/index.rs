@@ -325,7 +325,10 @@ impl Ddl<'_> {
                 "cannot create index on relation \"{}\"",
                 table.name
             )
-            .detail(format!("This operation is not supported for {}s.", table.kind.noun())));
+            .detail(match table.kind {
+                RelKind::Toast => "This operation is not supported for TOAST tables.".into(),
+                kind => format!("This operation is not supported for {}s.", kind.noun()),
+            }));
         }
         let am_name = match stmt.access_method.as_str() {
             "" => "btree",
@@ -419,7 +422,7 @@ impl Ddl<'_> {
                     .ok_or_else(|| err!(UNDEFINED_COLUMN, "column \"{name}\" does not exist"))?;
                 let attr = &table.tuple.attrs[attnum as usize - 1];
                 if attr.generated == b'v' {
-                    return Err(Error::unsupported("indexes on virtual generated columns"));
+                    return Err(on_virtual_columns());
                 }
                 let mut key = IndexKey::column(attnum, attr.type_oid, Oid::INVALID);
                 key.typmod = attr.typmod;
@@ -433,6 +436,11 @@ impl Ddl<'_> {
                 let cooked = crate::cook::index_expr(self, table, e)?;
                 if crate::cook::columns_of(&cooked).iter().any(|n| *n < 0) {
                     return Err(on_system_columns());
+                }
+                let is_virtual =
+                    |n: &i16| *n > 0 && table.tuple.attrs[*n as usize - 1].generated == b'v';
+                if crate::cook::columns_of(&cooked).iter().any(is_virtual) {
+                    return Err(on_virtual_columns());
                 }
                 let mut key = IndexKey::column(0, cooked.ty(), Oid::INVALID);
                 key.name = elem_name(elem);
@@ -506,6 +514,10 @@ impl Ddl<'_> {
         let default = self.view.database(self.view.context().database)?.tablespace;
         Ok(if oid == default { Oid::INVALID } else { oid })
     }
+}
+
+fn on_virtual_columns() -> Error {
+    err!(FEATURE_NOT_SUPPORTED, "indexes on virtual generated columns are not supported")
 }
 
 fn on_system_columns() -> Error {

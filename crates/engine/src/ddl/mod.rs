@@ -52,7 +52,7 @@ pub mod type_name;
 
 pub mod view;
 
-pub use identity::Identity;
+pub use identity::{Identity, is_class};
 
 use crate::session::StatementEnv;
 use crate::settings::SessionSettings;

@@ -100,10 +100,16 @@ impl Ddl<'_> {
             let class = ObjectAddress::new(oids::PG_OPCLASS, class);
             depend::record(self.rows, own, class, DependKind::Normal)?;
         }
+        // The table cannot be without the columns of its key.
+        for n in columns.into_iter().filter(|n| *n > 0) {
+            let column = ObjectAddress::column(table, n);
+            depend::record(self.rows, column, own, DependKind::Internal)?;
+        }
         for e in &exprs {
             for found in super::references::of_expr(e, table) {
-                if found.class != oids::PG_CLASS || found.object != table {
-                    depend::record(self.rows, own, found, DependKind::Normal)?;
+                match found.class == oids::PG_CLASS && found.object == table {
+                    true => depend::record(self.rows, found, own, DependKind::Internal)?,
+                    false => depend::record(self.rows, own, found, DependKind::Normal)?,
                 }
             }
         }

@@ -144,7 +144,10 @@ impl Ddl<'_> {
         let own = ObjectAddress::relation(oid);
         let schema = ObjectAddress::new(oids::PG_NAMESPACE, new.namespace);
         depend::record(self.rows, own, schema, DependKind::Normal)?;
-        self.depend_owner(own, new.owner)?;
+        // The owner of a composite type is the type's.
+        if new.kind != RelKind::Composite {
+            self.depend_owner(own, new.owner)?;
+        }
         self.depend_new_acl(own, new.owner, &self.acl_of_new_relation(new)?)
     }
 

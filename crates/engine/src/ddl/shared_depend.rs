@@ -102,6 +102,11 @@ impl Ddl<'_> {
     pub fn change_owner_dependency(&self, object: ObjectAddress, owner: Oid) -> Result<()> {
         self.forget_roles(object, OWNER, None)?;
         self.forget_roles(object, ACL, Some(owner))?;
+        if object.class == catalog::oids::PG_CLASS
+            && self.view.relation(object.object)?.kind == catalog::RelKind::Composite
+        {
+            return Ok(());
+        }
         self.depend_owner(object, owner)
     }
 

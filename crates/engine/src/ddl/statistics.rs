@@ -74,11 +74,12 @@ impl Ddl<'_> {
         let [item] = stmt.from.as_slice() else {
             bail!(FEATURE_NOT_SUPPORTED, "only a single relation is allowed in CREATE STATISTICS");
         };
-        let FromItem::Table(table) = item else {
-            bail!(
+        let table = match item {
+            FromItem::Table(table) if table.sample.is_none() => table,
+            _ => bail!(
                 FEATURE_NOT_SUPPORTED,
                 "CREATE STATISTICS only supports relation names in the FROM clause"
-            );
+            ),
         };
         let name = &table.rel;
         let rel = self.view.require_relation(name.schema.as_deref(), &name.name)?;
@@ -159,7 +160,15 @@ impl Ddl<'_> {
             }
             let env = crate::analysis::env(self.env);
             let made = analyze::relation_expr(&env, rel, e, analyze::ExprUse::Statistics)?;
-            if crate::cook::columns_of(&made).iter().any(|n| *n < 0) {
+            let used = crate::cook::columns_of(&made);
+            let generated = |n: &i16| *n > 0 && rel.tuple.attrs[*n as usize - 1].generated == b'v';
+            if used.iter().any(generated) {
+                bail!(
+                    FEATURE_NOT_SUPPORTED,
+                    "statistics creation on virtual generated columns is not supported"
+                );
+            }
+            if used.iter().any(|n| *n < 0) {
                 bail!(
                     FEATURE_NOT_SUPPORTED,
                     "statistics creation on system columns is not supported"

@@ -176,6 +176,7 @@ impl Session {
             return self.recheck_unique(&view, event);
         }
         let Some(key) = Key::find(&view, event)? else { return Ok(()) };
+        let _running = crate::trigger::Running::begin();
         match event.kind {
             Kind::Unique | Kind::Trigger(..) => Ok(()),
             Kind::Check => self.check_reference(&key, event),

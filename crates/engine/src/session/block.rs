@@ -2,6 +2,7 @@
 //! outside of blocks.
 
 use super::Session;
+use crate::database::moved::MovedFiles;
 use crate::settings::{SessionSettings, isolation_value};
 use base::settings::SettingValue;
 use base::{Error, Result, SqlState, bail, err};
@@ -331,7 +332,11 @@ impl Session {
         };
         let dropped = self.core.files.lock().to_drop();
         let asynchronous = !self.core.resolved().synchronous;
-        let data = CommitData { asynchronous, dropped, ..CommitData::default() };
+        let moved =
+            MovedFiles { database: self.core.state.oid, relations: self.core.store.moved_files() };
+        let extra = moved.encode();
+        let settling = (!extra.is_empty()).then(|| self.core.database.moving.lock());
+        let data = CommitData { asynchronous, dropped, extra, ..CommitData::default() };
         for cache in &concerned {
             cache.begin(&changes);
         }
@@ -348,7 +353,9 @@ impl Session {
             false => Vec::new(),
         };
         let publishing = (!notes.is_empty()).then(|| board.publish());
+        let database = &self.core.database;
         let committed = txn.commit(data, &mut |_| {
+            database.settle_moved(&moved)?;
             for cache in &concerned {
                 cache.end();
             }
@@ -358,7 +365,7 @@ impl Session {
             (Some(publishing), Ok(lsn)) => publishing.send(self.core.state.oid, &notes, *lsn),
             _ => false,
         };
-        drop(publishing);
+        drop((publishing, settling));
         if sent {
             board.wake();
         }

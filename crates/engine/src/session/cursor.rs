@@ -367,13 +367,13 @@ impl Session {
         if stmt.name.is_empty() {
             bail!(INVALID_CURSOR_NAME, "invalid cursor name: must not be empty");
         }
-        if !stmt.hold {
-            self.require_block("DECLARE CURSOR")?;
-        }
         let query = Stmt::Select(Box::new(stmt.query.clone()));
         let inner = RawStmt { stmt: query, location: Default::default(), len: 0 };
         let given = self.param_types.clone();
         let analysed = self.analyse(Some(&inner), &given)?;
+        if !stmt.hold {
+            self.require_block("DECLARE CURSOR")?;
+        }
         let query = main_query(&analysed)?.clone();
         check_declared(stmt, &query)?;
         if self.portals.contains(&stmt.name) {

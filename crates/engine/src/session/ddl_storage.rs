@@ -158,6 +158,9 @@ impl RelStorage for Session {
         let options =
             SessionOptions { background: Some(self.core.state.oid), ..SessionOptions::default() };
         let mut other = Session::new(&self.core.database, &options)?;
+        let _kept = self.core.store.keep_locks();
+        self.core.store.keep_table(catalog::oids::PG_CLASS)?;
+        other.core.store.work_for_another();
         let mut tries = 0;
         loop {
             other.ensure_transaction()?;

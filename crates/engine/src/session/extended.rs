@@ -207,12 +207,8 @@ impl Session {
         let params: Arc<[Datum]> =
             (0..values.len()).map(|i| std::mem::take(&mut values[i])).collect();
         let mut new = Portal::new(portal, prepared, params, self.statement_micros);
-        for code in result_formats {
-            new.formats.push(match is_binary(*code)? {
-                true => ResultFormat::Binary,
-                false => ResultFormat::Text,
-            });
-        }
+        // One that is not known is an error of the first row.
+        new.formats.extend(result_formats.iter().map(|code| ResultFormat::of_code(*code)));
         self.plan_at_bind(&mut new)?;
         self.portals.insert(new);
         Ok(())

@@ -237,6 +237,11 @@ impl Session {
         self.place.cancel_key()
     }
 
+    /// How much of it the client is told: older protocols have four bytes.
+    pub fn set_cancel_key_length(&self, bytes: usize) {
+        self.place.set_cancel_key_length(bytes);
+    }
+
     /// The server.
     pub fn database(&self) -> &Arc<Database> {
         &self.core.database
@@ -320,6 +325,10 @@ impl Session {
 
     /// What others see of the session from now on, in microseconds since 1970.
     pub(crate) fn show_state(&self, query: Option<&str>, now: i64) {
+        match query {
+            Some(_) => self.begin_counting(),
+            None => self.end_counting(),
+        }
         if executor::counts::may_be_off() {
             executor::counts::set_off(!self.core.resolved().track_counts);
         }
@@ -383,6 +392,7 @@ impl Session {
     /// After a statement: true if it has left its thread. One that had left before and is done now
     /// leaves no request behind, but may keep its place in the queue of a row that it got.
     pub(super) fn settle_wait(&mut self, again: bool, result: &Result<()>) -> bool {
+        self.end_counting();
         let left = matches!(result, Err(e) if e.is_parked());
         if left || again {
             self.parked = left;
@@ -402,6 +412,7 @@ impl Session {
     pub(super) fn come_back(&mut self) -> bool {
         let again = std::mem::take(&mut self.parked);
         if again {
+            self.begin_counting();
             self.place.update(|info| {
                 info.thread = os::wait::thread_place();
                 info.parked = None;

@@ -80,6 +80,9 @@ impl Session {
         if self.portals.iter().any(|p| p.hold && !p.is_held()) {
             return Err(refused("created a cursor WITH HOLD"));
         }
+        if !self.core.store.moved_files().is_empty() {
+            return Err(refused("modified relation mapping"));
+        }
         if !self.core.exports.lock().is_empty() {
             return Err(refused("exported snapshots"));
         }

@@ -223,6 +223,7 @@ impl Session {
         let settings = self.settings();
         let notices = RefCell::new(Vec::new());
         let result = {
+            let _kept = self.core.store.keep_locks();
             let env = self.env()?;
             let ddl = Ddl {
                 rows: &*self.core.store,

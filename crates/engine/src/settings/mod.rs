@@ -10,6 +10,7 @@ pub use check::{canonical, split_list};
 pub use preload::check_preloaded;
 pub use resolved::timeouts_used;
 pub use resolved::{PlanCacheMode, Resolved, isolation_named, isolation_value};
+pub(crate) use resolved::{Timing, TrackFunctions};
 
 use base::settings::{self, SettingContext, SettingDef, SettingValue};
 use base::{Error, Result, bail, err};

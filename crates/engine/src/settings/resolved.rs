@@ -95,6 +95,68 @@ pub struct Resolved {
     pub trace: crate::session::trace::Trace,
     /// `track_counts`
     pub track_counts: bool,
+    /// `track_functions`
+    pub track_functions: TrackFunctions,
+    _timing: Timing,
+}
+
+/// `track_functions`
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TrackFunctions {
+    /// None of them are counted.
+    None,
+    /// Those in procedural languages.
+    Procedural,
+    /// Those in SQL and C too.
+    All,
+}
+
+/// `track_io_timing` and `track_wal_io_timing`: everybody is timed for as long as somebody wants
+/// one of them.
+#[derive(Debug, Default)]
+pub(crate) struct Timing {
+    io: bool,
+    wal: bool,
+}
+
+/// How many want each.
+static TIMING: Mutex<(usize, usize)> = Mutex::new((0, 0));
+
+impl Timing {
+    /// Wants these until it is dropped.
+    pub fn new(io: bool, wal: bool) -> Timing {
+        if io || wal {
+            Timing::change(|wanted| {
+                wanted.0 += usize::from(io);
+                wanted.1 += usize::from(wal);
+            });
+        }
+        Timing { io, wal }
+    }
+
+    fn change(change: impl FnOnce(&mut (usize, usize))) {
+        let mut wanted = TIMING.lock();
+        change(&mut wanted);
+        buffer::counts::set_timed(wanted.0 > 0);
+        wal::set_timed(wanted.1 > 0);
+    }
+}
+
+impl Clone for Timing {
+    fn clone(&self) -> Timing {
+        Timing::new(self.io, self.wal)
+    }
+}
+
+impl Drop for Timing {
+    fn drop(&mut self) {
+        if self.io || self.wal {
+            Timing::change(|wanted| {
+                wanted.0 -= usize::from(self.io);
+                wanted.1 -= usize::from(self.wal);
+            });
+        }
+    }
 }
 
 /// Some session has had a limit on how long it may be idle, or on its transactions.
@@ -147,6 +209,12 @@ impl Resolved {
             exit_on_error: s.bool("exit_on_error"),
             track_activities: s.bool("track_activities"),
             track_counts: s.bool("track_counts"),
+            track_functions: match s.str("track_functions") {
+                "all" => TrackFunctions::All,
+                "pl" => TrackFunctions::Procedural,
+                _ => TrackFunctions::None,
+            },
+            _timing: Timing::new(s.bool("track_io_timing"), s.bool("track_wal_io_timing")),
             plan_cache_mode: match s.str("plan_cache_mode") {
                 "force_custom_plan" => PlanCacheMode::ForceCustom,
                 "force_generic_plan" => PlanCacheMode::ForceGeneric,
@@ -165,13 +233,6 @@ impl Resolved {
             idle_in_transaction_timeout_ms: s.i64("idle_in_transaction_session_timeout").max(0)
                 as u64,
         };
-        if s.bool("track_io_timing") {
-            // Timed for everybody as soon as anybody wants it.
-            buffer::counts::set_timed();
-        }
-        if s.bool("track_wal_io_timing") {
-            wal::set_timed(true);
-        }
         if !s.bool("track_counts") {
             executor::counts::allow_off();
         }
@@ -323,6 +384,8 @@ fn planner_settings(s: &SessionSettings) -> PlannerSettings {
         enable_tidscan: s.bool("enable_tidscan"),
         enable_sort: s.bool("enable_sort"),
         enable_incremental_sort: s.bool("enable_incremental_sort"),
+        enable_group_by_reordering: s.bool("enable_group_by_reordering"),
+        enable_distinct_reordering: s.bool("enable_distinct_reordering"),
         enable_hashagg: s.bool("enable_hashagg"),
         enable_nestloop: s.bool("enable_nestloop"),
         enable_mergejoin: s.bool("enable_mergejoin"),

@@ -1,11 +1,12 @@
 //! The functions under the `pg_stat_*` views.
 
-use super::{Relation, Stats, Upkeep};
+use super::{Relation, Upkeep, backend};
 use crate::StatementEnv;
 use base::progress::{Command, Progress};
 use base::{Oid, Result, bail, err};
-use buffer::counts::{BACKENDS, CONTEXTS, OPS};
-use buffer::{Backend, Context, Op};
+use buffer::Op;
+use buffer::counts::OPS;
+use executor::function_counts::Calls;
 use functions::CallInfo;
 use std::sync::Arc;
 use types::Datum;
@@ -14,11 +15,11 @@ use types::record::{Record, RecordColumn};
 type Rows = Vec<Vec<Datum>>;
 
 /// Microseconds since 2000, of those since 1970; 0 is not known.
-fn time(unix: i64) -> Datum {
+pub(super) fn time(unix: i64) -> Datum {
     if unix == 0 { Datum::Null } else { Datum::I64(unix - types::datetime::UNIX_OFFSET) }
 }
 
-fn count(n: u64) -> Datum {
+pub(super) fn count(n: u64) -> Datum {
     Datum::I64(n as i64)
 }
 
@@ -26,7 +27,7 @@ fn ms(micros: u64) -> Datum {
     Datum::F64(micros as f64 / 1000.0)
 }
 
-fn numeric(n: u64) -> Datum {
+pub(super) fn numeric(n: u64) -> Datum {
     let env = functions::StaticEnv::new(0);
     use functions::FnEnv;
     types::io::input(Oid(1700), &n.to_string(), -1, &env.io()).unwrap_or(Datum::Null)
@@ -39,9 +40,9 @@ pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<R
     let rest = name.strip_prefix("pg_stat_")?;
     let row = match rest {
         "get_wal" => Some(wal(env)),
-        "get_backend_wal" => return Some(Err(base::Error::unsupported(name))),
+        "get_backend_wal" => Some(backend::backend_wal(env, args)),
         "get_archiver" => Some(archiver(env)),
-        "get_backend_subxact" => Some(subtransactions(env, args)),
+        "get_backend_subxact" => Some(backend::subtransactions(env, args)),
         _ => None,
     };
     if let Some(values) = row {
@@ -57,6 +58,9 @@ pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<R
     }
     if let Some(what) = rest.strip_prefix("get_xact_") {
         return in_transaction(env, what, oid(0)).map(Ok);
+    }
+    if let Some(what) = rest.strip_prefix("get_function_") {
+        return Some(Ok(function(env, what, oid(0))));
     }
     if let Some(what) = rest.strip_prefix("get_") {
         return relation(env, what, oid(0)).or_else(|| server(env, what)).map(Ok);
@@ -103,7 +107,12 @@ fn reset(
             }
         },
         "reset_slru" => stats.reset_part("slru"),
-        "reset_backend_stats" | "reset_replication_slot" | "reset_subscription_stats" => {}
+        "reset_single_function_counters" => stats.reset_function(env.core.state.oid, oid),
+        "reset_backend_stats" => {
+            let now = os::clock::now_micros();
+            env.core.database.activity().reset_figures(oid.0 as i32, now);
+        }
+        "reset_replication_slot" | "reset_subscription_stats" => {}
         "have_stats" => {
             let known = match target {
                 Some("database") => true,
@@ -183,15 +192,48 @@ fn relation(env: &StatementEnv<'_>, what: &str, oid: Oid) -> Option<Datum> {
     })
 }
 
-/// What the session's transaction has changed so far.
+/// What the session's transaction has done so far.
 fn in_transaction(env: &StatementEnv<'_>, what: &str, oid: Oid) -> Option<Datum> {
-    let changed = env.core.changes.in_transaction(oid);
+    let open = &env.core.changes.open;
+    let database = env.core.state.oid;
+    if let Some(what) = what.strip_prefix("function_") {
+        let calls = open.function(database, oid);
+        return Some(calls.map_or(Datum::Null, |c| calls_figure(what, &c)));
+    }
+    if matches!(what, "blocks_fetched" | "blocks_hit") {
+        let found = env.view.relation(oid).ok();
+        let (hits, reads) = found.map(|r| open.blocks(r.relfile)).unwrap_or_default();
+        return Some(count(if what == "blocks_hit" { hits } else { hits + reads }));
+    }
+    let mut c = open.relation((database, oid));
+    c.add(&open.relation((Oid::INVALID, oid)));
     Some(match what {
-        "tuples_inserted" => count(changed[0]),
-        "tuples_updated" => count(changed[1]),
-        "tuples_deleted" => count(changed[2]),
+        "numscans" => count(c.scans),
+        "tuples_returned" => count(c.returned),
+        "tuples_fetched" => count(c.fetched),
+        "tuples_inserted" => count(c.inserted),
+        "tuples_updated" => count(c.updated),
+        "tuples_deleted" => count(c.deleted),
+        "tuples_hot_updated" => count(c.hot_updated),
+        "tuples_newpage_updated" => count(c.newpage_updated),
         _ => return None,
     })
+}
+
+/// Figures of a function's calls.
+fn calls_figure(what: &str, calls: &Calls) -> Datum {
+    match what {
+        "calls" => count(calls.calls),
+        "total_time" => Datum::F64(calls.total_nanos as f64 / 1e6),
+        _ => Datum::F64(calls.self_nanos as f64 / 1e6),
+    }
+}
+
+/// Calls of a function since they are counted.
+fn function(env: &StatementEnv<'_>, what: &str, oid: Oid) -> Datum {
+    let calls = env.core.database.stats.function(env.core.state.oid, oid);
+    let calls = calls.filter(|_| matches!(env.view.find_proc(oid), Ok(Some(_))));
+    calls.map_or(Datum::Null, |c| calls_figure(what, &c))
 }
 
 fn database(env: &StatementEnv<'_>, what: &str, oid: Oid) -> Option<Datum> {
@@ -276,14 +318,14 @@ pub fn rows(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<R
             let all = base::build::settings();
             all.iter().map(|(n, v)| vec![Datum::text(n), Datum::text(v)]).collect()
         }
-        "pg_stat_get_io" => io(env),
+        "pg_stat_get_io" => backend::io(env),
         "pg_stat_get_slru" => slru(env),
         "pg_stat_get_recovery_prefetch" => vec![prefetched(env)],
         "pg_stat_get_progress_info" => return Some(progress(env, args)),
         "pg_get_wait_events" => wait_events(),
         "pg_get_backend_memory_contexts" => vec![memory(env)],
         "pg_get_aios" | "pg_get_shmem_allocations_numa" => Vec::new(),
-        "pg_stat_get_backend_io" => return Some(Err(base::Error::unsupported(name))),
+        "pg_stat_get_backend_io" => backend::backend_io(env, args),
         _ => return None,
     }))
 }
@@ -302,7 +344,7 @@ fn progress(env: &StatementEnv<'_>, args: &[Datum]) -> Result<Rows> {
     Ok(told.into_iter().map(row).collect())
 }
 
-fn reset_time(env: &StatementEnv<'_>, part: &str) -> Datum {
+pub(super) fn reset_time(env: &StatementEnv<'_>, part: &str) -> Datum {
     match env.core.database.stats.reset_of(part) {
         0 => time(env.core.database.start_micros),
         at => time(at),
@@ -323,21 +365,6 @@ pub(crate) fn record(about: &functions::builtin::ProcRow, values: Vec<Datum>) ->
     Record::anonymous(columns.collect()).encode()
 }
 
-/// How many subtransactions a session has, and whether they are too many for its place.
-fn subtransactions(env: &StatementEnv<'_>, args: &[Datum]) -> Vec<Datum> {
-    let own = env.core.backend.pid();
-    match args.first() {
-        Some(Datum::I32(pid)) if *pid == own => {
-            let depth = env.core.txn_if_any().map_or(0, |t| t.depth());
-            vec![Datum::I32(depth as i32), Datum::Bool(false)]
-        }
-        Some(Datum::I32(pid)) if env.core.database.activity().session(*pid).is_some() => {
-            vec![Datum::I32(0), Datum::Bool(false)]
-        }
-        _ => vec![Datum::Null, Datum::Null],
-    }
-}
-
 /// Recovery reads pages as it needs them.
 fn prefetched(env: &StatementEnv<'_>) -> Vec<Datum> {
     let mut row = vec![reset_time(env, "recovery_prefetch")];
@@ -356,91 +383,6 @@ fn archiver(env: &StatementEnv<'_>) -> Vec<Datum> {
     row.extend(side(&all.failed));
     row.push(reset_time(env, "archiver"));
     row
-}
-
-/// The number of a kind of thread, as page cache and log have it.
-fn backend_of(name: &str) -> Option<usize> {
-    Some(match name {
-        "client backend" => Backend::Client as usize,
-        "autovacuum launcher" => Backend::AutovacuumLauncher as usize,
-        "autovacuum worker" => Backend::AutovacuumWorker as usize,
-        "background worker" => Backend::BackgroundWorker as usize,
-        "background writer" => Backend::BackgroundWriter as usize,
-        "checkpointer" => Backend::Checkpointer as usize,
-        "startup" => Backend::Startup as usize,
-        "walwriter" => usize::from(wal::WRITER),
-        _ => return None,
-    })
-}
-
-/// What a line of `pg_stat_io` counts, of what the page cache counts.
-fn io_cells(all: &[u64], backend: &str, object: &str, context: &str) -> [u64; OPS] {
-    let Some(backend) = backend_of(backend).filter(|b| *b < BACKENDS) else { return [0; OPS] };
-    let context = match (object, context) {
-        ("temp relation", _) => Context::Temp,
-        ("relation", "normal") => Context::Normal,
-        ("relation", "bulkread") => Context::BulkRead,
-        ("relation", "bulkwrite") => Context::BulkWrite,
-        ("relation", "vacuum") => Context::Vacuum,
-        _ => return [0; OPS],
-    };
-    let at = (backend * CONTEXTS + context as usize) * OPS;
-    let found = all.get(at..at + OPS).and_then(|cells| cells.try_into().ok());
-    found.unwrap_or([0; OPS])
-}
-
-/// `pg_stat_io`: who can do what is known; what was done is counted by the page cache.
-fn io(env: &StatementEnv<'_>) -> Rows {
-    let all = env.core.database.stats.operations();
-    let log = env.core.database.stats.wal(&env.core.database.wal().stats());
-    let reset = reset_time(env, "io");
-    let line = |line: &str| {
-        let f: Vec<&str> = line.split('\t').collect();
-        let can = |c: char| f[3].contains(c);
-        let mut cells = io_cells(&all, f[0], f[1], f[2]);
-        let logged = match (f[1], f[2], backend_of(f[0])) {
-            ("wal", "normal", Some(user)) => Some(Stats::wal_by(&log, user)),
-            _ => None,
-        };
-        if let Some([writes, _, syncs, write_nanos, sync_nanos]) = logged {
-            cells[Op::Write as usize] = writes;
-            cells[Op::WriteNanos as usize] = write_nanos;
-            cells[Op::Sync as usize] = syncs;
-            cells[Op::SyncNanos as usize] = sync_nanos;
-        }
-        let group = |c: char, op: Op, nanos: Option<Op>, bytes: bool| {
-            let mut out = vec![Datum::Null; 2 + usize::from(bytes)];
-            if can(c) {
-                let n = cells[op as usize];
-                out[0] = count(n);
-                if bytes {
-                    let pages = n * base::PAGE_SIZE as u64;
-                    let written = logged.filter(|_| op == Op::Write).map(|l| l[1]);
-                    out[1] = numeric(written.unwrap_or(pages));
-                }
-                let took = nanos.map_or(0, |op| cells[op as usize]);
-                *out.last_mut().unwrap_or(&mut Datum::Null) = Datum::F64(took as f64 / 1e6);
-            }
-            out
-        };
-        let single = |c: char, op: Op| match can(c) {
-            true => count(cells[op as usize]),
-            false => Datum::Null,
-        };
-        let mut row: Vec<Datum> = f[..3].iter().map(|t| Datum::text(t)).collect();
-        row.extend(group('r', Op::Read, Some(Op::ReadNanos), true));
-        row.extend(group('w', Op::Write, Some(Op::WriteNanos), true));
-        row.extend(match can('b') {
-            true => [count(0), Datum::F64(0.0)],
-            false => [Datum::Null, Datum::Null],
-        });
-        row.extend(group('e', Op::Extend, Some(Op::ExtendNanos), true));
-        row.extend([single('h', Op::Hit), single('v', Op::Evict), single('u', Op::Reuse)]);
-        row.extend(group('s', Op::Sync, Some(Op::SyncNanos), false));
-        row.push(reset.clone());
-        row
-    };
-    include_str!("io.tsv").lines().map(line).collect()
 }
 
 fn slru(env: &StatementEnv<'_>) -> Rows {

@@ -4,14 +4,17 @@
 //! first. A clean stop writes the counters down, and the next start reads them; after a crash
 //! they begin anew, as they may be behind the data.
 
+mod backend;
 pub(crate) mod functions;
 mod server;
+pub(crate) mod session;
 
 pub(crate) use functions::{call, rows};
 pub(crate) use server::{Archiver, Checkpointer, CheckpointerStats};
 
 use base::{Oid, RelFile, Result};
 use executor::counts::{Counts, Key};
+use executor::function_counts::Calls;
 use os::Disk;
 use os::sync::Mutex;
 use serde::{Deserialize, Serialize};
@@ -71,6 +74,8 @@ pub(crate) struct DatabaseCounts {
 struct All {
     relations: HashMap<u64, Relation>,
     databases: HashMap<u32, DatabaseCounts>,
+    #[serde(default)]
+    functions: HashMap<u64, Calls>,
     checkpointer: Checkpointer,
     #[serde(default)]
     archiver: Archiver,
@@ -145,6 +150,9 @@ impl Stats {
     /// Folds in what threads have counted.
     fn fold(&self) {
         let mut all = self.all.lock();
+        executor::function_counts::drain(|key, calls| {
+            all.functions.entry(number(key)).or_default().add(calls);
+        });
         executor::counts::drain(|key, c| {
             if key.1 == Oid::INVALID {
                 let d = all.databases.entry(key.0.0).or_default();
@@ -293,6 +301,7 @@ impl Stats {
         self.fold();
         let mut all = self.all.lock();
         all.relations.retain(|key, _| key >> 32 != u64::from(database.0));
+        all.functions.retain(|key, _| key >> 32 != u64::from(database.0));
         Self::reset_pages(&mut all, database);
         all.databases.insert(database.0, DatabaseCounts { reset: now(), ..Default::default() });
     }
@@ -305,6 +314,22 @@ impl Stats {
             if let Some(r) = all.relations.get_mut(&number((database, relation))) {
                 *r = Relation { reset: now(), ..Default::default() };
             }
+        }
+        all.databases.entry(database.0).or_default().reset = now();
+    }
+
+    /// Calls of a function; none if it was not called while functions were counted.
+    pub fn function(&self, database: Oid, function: Oid) -> Option<Calls> {
+        self.fold();
+        self.all.lock().functions.get(&number((database, function))).copied()
+    }
+
+    /// Forgets the calls of a function.
+    pub fn reset_function(&self, database: Oid, function: Oid) {
+        self.fold();
+        let mut all = self.all.lock();
+        if let Some(calls) = all.functions.get_mut(&number((database, function))) {
+            *calls = Calls::default();
         }
         all.databases.entry(database.0).or_default().reset = now();
     }

@@ -3,7 +3,7 @@
 use super::SysSession;
 use super::args::Args;
 use base::{Error, Oid, Result, bail, err};
-use catalog::oids;
+use catalog::{RelKind, oids};
 use types::Datum;
 use types::record::{Record, RecordColumn};
 
@@ -71,7 +71,19 @@ fn relation_of_file(s: &dyn SysSession, args: &Args) -> Result<Datum> {
 }
 
 fn replica_identity(s: &dyn SysSession, args: &Args) -> Result<Datum> {
-    let Some(rel) = s.view().find_relation(args.oid(0)?)? else { return Ok(Datum::Null) };
+    let oid = args.oid(0)?;
+    let Some(rel) = s.view().find_relation(oid)? else {
+        bail!(INTERNAL_ERROR, "could not open relation with OID {oid}");
+    };
+    let closed = match rel.kind {
+        RelKind::Index | RelKind::PartitionedIndex => "indexes",
+        RelKind::Composite => "composite types",
+        _ => "",
+    };
+    if !closed.is_empty() {
+        return Err(err!(WRONG_OBJECT_TYPE, "cannot open relation \"{}\"", rel.name)
+            .detail(format!("This operation is not supported for {closed}.")));
+    }
     if rel.oid < Oid::FIRST_NORMAL {
         return Ok(Datum::Null);
     }

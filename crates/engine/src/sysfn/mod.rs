@@ -10,6 +10,7 @@ mod catalog_fact;
 mod constraint;
 mod definition;
 mod function;
+mod hash_partition;
 mod index;
 mod names;
 mod object;
@@ -105,6 +106,10 @@ pub trait SysSession {
     fn running_xids(&self) -> Result<(u64, u64, Vec<u64>)>;
     /// What became of a transaction: in progress, committed or aborted.
     fn xid_status(&self, xid: u64) -> Result<&'static str>;
+    /// When a transaction committed, in microseconds since 1970, if that is known.
+    fn commit_time(&self, xid: u32) -> Result<Option<i64>>;
+    /// The last transaction that committed, and when.
+    fn last_commit_time(&self) -> Result<Option<(u64, i64)>>;
     /// An OID that no row of a system table has.
     fn new_oid(&self, table: Oid) -> Result<Oid>;
     /// The end of the log: written and flushed.
@@ -143,6 +148,9 @@ pub fn call(s: &dyn SysSession, call: &CallInfo, args: &[Datum]) -> Option<Resul
     let row = functions::builtin::proc(call.fn_oid)?;
     let args = Args { values: args, types: &row.proargtypes };
     let name = row.proname;
+    if name == "satisfies_hash_partition" {
+        return Some(hash_partition::call(s, call, args.values));
+    }
     definition::call(s, name, &args)
         .or_else(|| function::call(s, name, &args))
         .or_else(|| visible::call(s, name, &args))

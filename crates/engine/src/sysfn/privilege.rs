@@ -367,6 +367,12 @@ fn get_acl(s: &dyn SysSession, args: &Args) -> Result<Datum> {
         let found = s.index_rows(indexes::PG_ATTRIBUTE_NUM, &key)?;
         return found.first().map_or(Ok(Datum::Null), |row| row.get("attacl").cloned());
     }
+    if !class.is_valid() && !object.is_valid() {
+        return Ok(Datum::Null);
+    }
+    if !crate::ddl::is_class(class) {
+        bail!(INTERNAL_ERROR, "unrecognized class ID: {class}");
+    }
     let class = crate::ddl::grant::acl_class(class);
     let Some((class, column)) = class.and_then(|c| Some((c, c.acl?))) else {
         return Ok(Datum::Null);

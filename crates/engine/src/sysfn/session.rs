@@ -198,6 +198,30 @@ impl SysSession for StatementEnv<'_> {
         })
     }
 
+    fn commit_time(&self, xid: u32) -> Result<Option<i64>> {
+        let txns = &self.core.database.storage().txn;
+        check_commit_times(txns)?;
+        if xid == 0 {
+            return Err(base::err!(
+                INVALID_PARAMETER_VALUE,
+                "cannot retrieve commit timestamp for transaction 0"
+            ));
+        }
+        // Of the transactions with these low bits, the last one.
+        let next = txns.next_xid().0;
+        let full = match next & !0xFFFF_FFFF | u64::from(xid) {
+            later if later >= next => later.checked_sub(1 << 32),
+            full => Some(full),
+        };
+        full.map_or(Ok(None), |full| txns.commit_time(base::Xid(full)))
+    }
+
+    fn last_commit_time(&self) -> Result<Option<(u64, i64)>> {
+        let txns = &self.core.database.storage().txn;
+        check_commit_times(txns)?;
+        Ok(txns.last_commit_time().map(|(xid, time)| (xid.0, time)))
+    }
+
     fn new_oid(&self, table: Oid) -> Result<Oid> {
         use catalog::RowWriter;
         self.core.store.new_oid(table)
@@ -232,4 +256,14 @@ impl SysSession for StatementEnv<'_> {
         list.sort_by(|a, b| a.name.cmp(&b.name));
         list
     }
+}
+
+/// Fails if times of commits are not kept.
+fn check_commit_times(txns: &txn::TxnManager) -> Result<()> {
+    if txns.keeps_times() {
+        return Ok(());
+    }
+    let text = "could not get commit timestamp data";
+    Err(base::err!(OBJECT_NOT_IN_PREREQUISITE_STATE, "{text}")
+        .hint("Make sure the configuration parameter \"track_commit_timestamp\" is set."))
 }

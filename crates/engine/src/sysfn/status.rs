@@ -5,6 +5,7 @@ use super::args::{Args, opt_text};
 use base::{Oid, Result};
 use types::Datum;
 use types::encoding::Encoding;
+use types::record::{Record, RecordColumn};
 
 pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> {
     session(s, name, args)
@@ -24,6 +25,7 @@ fn session(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>>
     let own = || s.sessions().into_iter().find(|i| i.pid == s.pid());
     Some(match name {
         "pg_backend_pid" => Ok(Datum::I32(s.pid())),
+        "pg_trigger_depth" => Ok(Datum::I32(crate::trigger::Running::depth())),
         "current_query" => Ok(super::args::opt_text(own().map(|i| i.query))),
         "pg_sleep" => sleep(s, args.values[0].as_f64()),
         "pg_sleep_for" => {
@@ -41,9 +43,7 @@ fn session(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>>
         "pg_terminate_backend" => signal(s, args, true),
         "pg_blocking_pids" => args.int(0).map(|pid| int4_array(&s.blocking(pid as i32))),
         "pg_safe_snapshot_blocking_pids" => Ok(int4_array(&[])),
-        "pg_stat_clear_snapshot"
-        | "pg_stat_force_next_flush"
-        | "pg_stat_reset_single_function_counters" => Ok(Datum::text("")),
+        "pg_stat_clear_snapshot" | "pg_stat_force_next_flush" => Ok(Datum::text("")),
         _ => return None,
     })
 }
@@ -94,15 +94,41 @@ fn transaction(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Dat
         "pg_xact_status" | "txid_status" => {
             args.int(0).and_then(|xid| s.xid_status(xid as u64)).map(Datum::text)
         }
-        "pg_last_committed_xact"
-        | "pg_xact_commit_timestamp"
-        | "pg_xact_commit_timestamp_origin" => {
-            let _ = args;
-            Err(base::err!(OBJECT_NOT_IN_PREREQUISITE_STATE, "could not get commit timestamp data")
-                .hint("Make sure the configuration parameter \"track_commit_timestamp\" is set."))
+        "pg_last_committed_xact" => s.last_commit_time().map(|last| match last {
+            Some((xid, time)) => commit_row(&[Datum::U32(xid as u32), commit_time(Some(time))]),
+            None => commit_row(&[Datum::Null, Datum::Null]),
+        }),
+        "pg_xact_commit_timestamp" => {
+            args.oid(0).and_then(|xid| s.commit_time(xid.0)).map(commit_time)
         }
+        "pg_xact_commit_timestamp_origin" => args
+            .oid(0)
+            .and_then(|xid| s.commit_time(xid.0))
+            .map(|time| commit_row(&[commit_time(time)])),
         _ => return None,
     })
+}
+
+/// Microseconds since 2000, of those since 1970.
+fn commit_time(time: Option<i64>) -> Datum {
+    time.map_or(Datum::Null, |t| Datum::I64(t - types::datetime::UNIX_OFFSET))
+}
+
+/// What is known of a commit, the time last, and the origin that it came from: none, if anything
+/// is known.
+fn commit_row(known: &[Datum]) -> Datum {
+    let origin = match known.last() {
+        Some(Datum::Null) | None => Datum::Null,
+        _ => Datum::U32(0),
+    };
+    let types = match known.len() {
+        1 => &[1184, 26][..],
+        _ => &[28, 1184, 26][..],
+    };
+    let values = known.iter().cloned().chain([origin]);
+    let columns = types.iter().zip(values);
+    let columns = columns.map(|(t, value)| RecordColumn { type_oid: base::Oid(*t), value });
+    Record::anonymous(columns.collect()).encode()
 }
 
 fn server(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> {

@@ -14,6 +14,33 @@ use std::cell::Cell;
 use std::sync::Arc;
 use types::Datum;
 
+thread_local! {
+    /// How many triggers run within one another: a statement does not leave its thread in one.
+    static DEPTH: Cell<i32> = const { Cell::new(0) };
+}
+
+/// A trigger that runs, for `pg_trigger_depth`.
+pub(crate) struct Running(());
+
+impl Running {
+    /// It begins.
+    pub(crate) fn begin() -> Running {
+        DEPTH.set(DEPTH.get() + 1);
+        Running(())
+    }
+
+    /// How many run now.
+    pub(crate) fn depth() -> i32 {
+        DEPTH.get()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
+
 /// What a trigger's function is told.
 pub(crate) struct Firing<'a> {
     pub rel: &'a RelationDesc,
@@ -93,6 +120,7 @@ pub(crate) fn wanted(core: &Arc<SessionCore>, f: &Firing<'_>) -> Result<bool> {
 pub(crate) fn call(core: &Arc<SessionCore>, f: &Firing<'_>) -> Result<Option<Vec<Datum>>> {
     let random = Cell::new([1, 2]);
     let env = StatementEnv::new(core, &random, os::clock::now_micros())?;
+    let _running = Running::begin();
     let proc = env.view.proc(f.trigger.function)?;
     let source: &str = if proc.source.is_empty() { &proc.name } else { &proc.source };
     match (proc.language, source) {

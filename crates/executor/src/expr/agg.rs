@@ -71,7 +71,11 @@ impl AggCall {
     pub fn compile(c: &mut ExprCompiler, a: &Aggref, map: &VarMap) -> Result<AggCall> {
         c.call_states += 1;
         let plain: Vec<_> = a.args.iter().filter(|t| !t.junk).collect();
-        let arg_types = plain.iter().map(|t| t.expr.ty()).collect();
+        // What is merged are states; the values in them are of the types that were aggregated.
+        let arg_types = match a.split {
+            AggSplit::FinalDeserial => a.arg_types.clone(),
+            _ => plain.iter().map(|t| t.expr.ty()).collect(),
+        };
         let stand_in = match functions::aggregate(a.agg) {
             Some(f) => Some((a.agg, f)),
             None => stand_in(c, a.agg)?,

@@ -52,7 +52,7 @@ pub(crate) fn tid_bytes(tid: Tid) -> [u8; 6] {
 
 /// The place that a `tid` value names.
 #[inline]
-pub(crate) fn datum_tid(value: &Datum) -> Option<Tid> {
+pub fn datum_tid(value: &Datum) -> Option<Tid> {
     match value.as_bytes() {
         [a, b, c, d, e, f] => {
             let block = u32::from_le_bytes([*a, *b, *c, *d]);

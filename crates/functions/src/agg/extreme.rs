@@ -62,7 +62,8 @@ impl<T: Extreme> TypedState<'_, T> for Best<T> {
     #[inline(always)]
     fn add(&mut self, value: T) -> Result<()> {
         match self.best {
-            Some(best) if value.order(best) != self.want => {}
+            // Of equal values the last one counts: they may be shown differently.
+            Some(best) if value.order(best) == self.want.reverse() => {}
             _ => self.best = Some(value),
         }
         Ok(())
@@ -93,11 +94,18 @@ pub(super) struct BestBytes {
     best: Option<Blob>,
     want: Ordering,
     order: fn(&[u8], &[u8]) -> Ordering,
+    /// Of equal values the first one counts.
+    first: bool,
 }
 
 impl BestBytes {
     pub(super) fn new(want: Ordering, order: fn(&[u8], &[u8]) -> Ordering) -> BestBytes {
-        BestBytes { best: None, want, order }
+        BestBytes { best: None, want, order, first: false }
+    }
+
+    /// The first one of equal values.
+    pub(super) fn first_of(self) -> BestBytes {
+        BestBytes { first: true, ..self }
     }
 }
 
@@ -105,7 +113,7 @@ impl<'a> TypedState<'a, &'a [u8]> for BestBytes {
     #[inline]
     fn add(&mut self, value: &'a [u8]) -> Result<()> {
         match &self.best {
-            Some(best) if (self.order)(value, best) != self.want => {}
+            Some(best) if !self.is_better((self.order)(value, best)) => {}
             _ => self.best = Some(Blob::new(value)),
         }
         Ok(())
@@ -130,6 +138,13 @@ impl State for BestBytes {
     }
 }
 
+impl BestBytes {
+    #[inline]
+    fn is_better(&self, order: Ordering) -> bool {
+        order == self.want || (order.is_eq() && !self.first)
+    }
+}
+
 /// The least or greatest text of a collation.
 #[derive(Clone)]
 pub(super) struct BestText {
@@ -150,7 +165,7 @@ impl State for BestText {
             return Ok(());
         }
         let better = self.best.is_null()
-            || self.collator.compare(args[0].as_str(), self.best.as_str()) == self.want;
+            || self.collator.compare(args[0].as_str(), self.best.as_str()) != self.want.reverse();
         if better {
             self.best = args[0].clone();
         }
@@ -188,7 +203,8 @@ impl State for BestOf {
         let type_oid = cx.call.arg_type(0);
         let lookup = cx.env.catalog().types();
         if self.best.is_null()
-            || types::compare::compare(type_oid, &args[0], &self.best, lookup)? == self.want
+            || types::compare::compare(type_oid, &args[0], &self.best, lookup)?
+                != self.want.reverse()
         {
             self.best = args[0].clone();
         }

@@ -59,6 +59,11 @@ fn best_bytes(want: Ordering, order: fn(&[u8], &[u8]) -> Ordering) -> Made {
     Ok(Box::new(TypedBytes::new(BestBytes::new(want, order))))
 }
 
+fn best_bpchar(want: Ordering) -> Made {
+    let best = BestBytes::new(want, compare::compare_bpchar).first_of();
+    Ok(Box::new(TypedBytes::new(best)))
+}
+
 fn ints(f: fn(i64, i64) -> i64) -> impl Fn(&Datum, &Datum) -> Result<Datum> {
     move |a, b| {
         let n = f(a.to_i64(), b.to_i64());
@@ -186,8 +191,8 @@ fn extremes(oid: u32) -> Option<AggFactory> {
         6396 => |_| best_bytes(Less, |a, b| a.cmp(b)),
         2130 => |_| best_bytes(Greater, numeric::compare),
         2146 => |_| best_bytes(Less, numeric::compare),
-        2244 => |_| best_bytes(Greater, compare::compare_bpchar),
-        2245 => |_| best_bytes(Less, compare::compare_bpchar),
+        2244 => |_| best_bpchar(Greater),
+        2245 => |_| best_bpchar(Less),
         2124 => |_| best_bytes(Greater, compare::compare_timetz),
         2140 => |_| best_bytes(Less, compare::compare_timetz),
         2128 => |_| best_bytes(Greater, interval_order),

@@ -86,20 +86,27 @@ impl Rows {
         make_array(&elem, &out, &array.dims, &array.lbounds).map(Datum::bytes)
     }
 
-    fn mode(&self) -> Datum {
-        let mut best = (Datum::Null, 0);
-        let mut current = (Datum::Null, 0);
-        for row in &self.rows {
-            if row[0] == current.0 {
-                current.1 += 1;
+    /// The first of the values that most others are equal to, though they may look otherwise.
+    fn mode(&self, cx: &FnCtx) -> Result<Datum> {
+        let lookup = cx.env.catalog().types();
+        let type_oid = cx.call.arg_type(0);
+        let (mut best, mut most) = (0, 0);
+        let (mut first, mut count) = (0, 0);
+        for (i, row) in self.rows.iter().enumerate() {
+            let start = &self.rows[first][0];
+            let same = count > 0
+                && (row[0] == *start
+                    || types::compare::compare(type_oid, &row[0], start, lookup)?.is_eq());
+            if same {
+                count += 1;
             } else {
-                current = (row[0].clone(), 1);
+                (first, count) = (i, 1);
             }
-            if current.1 > best.1 {
-                best = current.clone();
+            if count > most {
+                (best, most) = (first, count);
             }
         }
-        best.0
+        Ok(self.rows.get(best).map_or(Datum::Null, |row| row[0].clone()))
     }
 
     /// Rank of the hypothetical row: rows before it, rows up to its peers, distinct rows before.
@@ -159,7 +166,7 @@ impl State for Rows {
     fn finish_direct(&self, cx: &mut FnCtx, direct: &[Datum]) -> Result<Datum> {
         let n = self.rows.len() as f64;
         match self.what {
-            Ordered::Mode => return Ok(self.mode()),
+            Ordered::Mode => return self.mode(cx),
             Ordered::Rank => return Ok(Datum::I64(self.rank(cx, direct)?.0 + 1)),
             Ordered::DenseRank => return Ok(Datum::I64(self.rank(cx, direct)?.2 + 1)),
             Ordered::PercentRank => {

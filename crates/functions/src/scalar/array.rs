@@ -335,6 +335,9 @@ fn position(cx: &FnCtx, args: &[Datum], all: bool) -> Result<Datum> {
     let lower = array.lbounds.first().copied().unwrap_or(1);
     let mut start = lower;
     if let Some(from) = args.get(2).filter(|_| !array.dims.is_empty()) {
+        if args[1].is_null() && !array.values(&elem)?.iter().any(Datum::is_null) {
+            return Ok(Datum::Null);
+        }
         if from.is_null() {
             bail!(NULL_VALUE_NOT_ALLOWED, "initial position must not be null");
         }

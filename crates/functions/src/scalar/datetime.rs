@@ -580,9 +580,14 @@ fn make_date(year: i32, month: i32, day: i32) -> Result<i32> {
         let shown = i64::from(year) + i64::from(before_christ);
         format!("{shown}-{month:02}-{day:02}")
     };
-    // Negative years are BC; there is no year 0.
+    date_of(year, month, day, text)
+}
+
+/// A date of its fields, which are shown by `text` if they make none.
+fn date_of(year: i32, month: i32, day: i32, text: impl Fn() -> String) -> Result<i32> {
+    // Negative years are BC; there is no year 0, and the least number has no opposite.
     let civil_year = if year < 0 { year + 1 } else { year };
-    let bad = year == 0
+    let bad = matches!(year, 0 | i32::MIN)
         || !(1..=12).contains(&month)
         || day < 1
         || day > days_in_month(civil_year, month.clamp(1, 12));
@@ -639,7 +644,7 @@ fn make_timestamp(args: &[Datum]) -> Result<i64> {
     let n = |i: usize| args[i].as_i32();
     let (year, month, day) = (n(0), n(1), n(2));
     let text = format!("{year}-{month:02}-{day:02}");
-    let date = make_date(year, month, day).map_err(|_| field_range("date", text.clone()))?;
+    let date = date_of(year, month, day, || text.clone())?;
     let time = make_time(n(3), n(4), args[5].as_f64())?;
     (date as i64)
         .checked_mul(USECS_PER_DAY)
@@ -658,11 +663,11 @@ fn make_interval(args: &[Datum]) -> Result<Blob> {
     if !seconds.is_finite() {
         return Err(range());
     }
+    let months = i32::try_from(n(0) * 12 + n(1)).map_err(|_| range())?;
+    let days = i32::try_from(n(2) * 7 + n(3)).map_err(|_| range())?;
     if (seconds * 1e6).is_infinite() {
         return Err(super::float::overflow());
     }
-    let months = i32::try_from(n(0) * 12 + n(1)).map_err(|_| range())?;
-    let days = i32::try_from(n(2) * 7 + n(3)).map_err(|_| range())?;
     let whole = (n(4) * 60 + n(5)) as f64 * 60e6 + (seconds * 1e6).round_ties_even();
     if whole.abs() >= 9.22e18 {
         return Err(range());
@@ -774,10 +779,10 @@ const MAKE: &[FnDef] = &[
             return Err(negative_offset());
         }
         let ((v, v_west), (base, west)) = (timetz_parts(v), timetz_parts(base));
-        let bound = base as i128 + if sub { -(i.micros as i128) } else { i.micros as i128 };
-        // Ordered by the moment, then by the zone.
-        let moment = |t: i128, west: i32| t + west as i128 * USECS_PER_SEC as i128;
-        let order = (moment(v as i128, v_west), v_west).cmp(&(moment(bound, west), west));
+        let bound = base.wrapping_add(if sub { -i.micros } else { i.micros });
+        // Ordered by the moment, then by the zone; what is beyond all times wraps around.
+        let moment = |t: i64, west: i32| t.wrapping_add(west as i64 * USECS_PER_SEC);
+        let order = (moment(v, v_west), v_west).cmp(&(moment(bound, west), west));
         if less { order.is_le() } else { order.is_ge() }
     }),
     row!(in_range_interval_interval(v: &[u8], base: &[u8], o: &[u8], sub: bool, less: bool) {
@@ -786,6 +791,11 @@ const MAKE: &[FnDef] = &[
             return Err(negative_offset());
         }
         let b = interval(base);
+        // From one infinity, everything is within an infinite distance of the other.
+        let far = i.is_infinite() && b.is_infinite() && (b.span() > 0) == sub;
+        if far {
+            return Ok(Datum::Bool(true));
+        }
         let bound = if sub { b.sub(i)? } else { b.add(i)? };
         let order = interval(v).compare(&bound);
         if less { order.is_le() } else { order.is_ge() }

@@ -343,6 +343,9 @@ fn lsn_plus(lsn: i64, n: &[u8], add: bool) -> Result<i64> {
             if add { "to" } else { "from" }
         );
     }
+    if !n.is_finite() {
+        bail!(FEATURE_NOT_SUPPORTED, "cannot convert infinity to pg_lsn");
+    }
     // What comes out is rounded, not what is added.
     let lsn = types::numeric::Numeric::from(lsn as u64 as i128);
     let sum = if add { lsn.add(&n) } else { lsn.sub(&n) };

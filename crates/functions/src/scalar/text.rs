@@ -42,7 +42,16 @@ const TEXT: &[FnDef] = &[
     row!(text_larger(a: &Datum, b: &Datum) { if a.as_bytes() > b.as_bytes() { a } else { b } }),
     row!(text_smaller(a: &Datum, b: &Datum) { if a.as_bytes() < b.as_bytes() { a } else { b } }),
     row!(btequalimage(_type_oid: u32) { true }),
-    row!(btvarstrequalimage(_type_oid: u32) { true }),
+    raw!(btvarstrequalimage(cx, _args) {
+        if !cx.call.collation.is_valid() {
+            return Err(err!(
+                INDETERMINATE_COLLATION,
+                "could not determine which collation to use for string comparison"
+            )
+            .hint("Use the COLLATE clause to set the collation explicitly."));
+        }
+        Ok(Datum::Bool(true))
+    }),
 ];
 
 const NAME: &[FnDef] = compare!(&[u8], a, b => a.cmp(b), name_difference(a, b);

@@ -67,17 +67,70 @@ fn add_text(lexer: &mut Lexer, text: &str, place: &mut u32, out: &mut Vec<Lexeme
 fn to_vector(mut lexer: Lexer, text: &str) -> Result<Datum> {
     let (mut place, mut out) = (0, Vec::new());
     add_text(&mut lexer, text, &mut place, &mut out)?;
-    stored(&TsVector::new(out))
+    made(out)
+}
+
+/// A vector that is made of a text: it remembers a place less of a word than one that is read.
+fn made(lexemes: Vec<Lexeme>) -> Result<Datum> {
+    let mut vector = TsVector::new(lexemes);
+    vector.lexemes.iter_mut().for_each(|l| l.positions.truncate(255));
+    stored(&vector)
+}
+
+/// The parts of a qualified name, in small letters where they are not quoted; none if it is not
+/// one.
+fn identifiers(text: &str) -> Option<Vec<String>> {
+    let mut out = Vec::new();
+    let mut rest = text.trim_ascii();
+    loop {
+        let part;
+        if let Some(quoted) = rest.strip_prefix('"') {
+            let mut end = quoted.find('"')?;
+            while quoted[end + 1..].starts_with('"') {
+                end += 2 + quoted[end + 2..].find('"')?;
+            }
+            part = quoted[..end].replace("\"\"", "\"");
+            rest = &quoted[end + 1..];
+        } else {
+            let end = rest.find(|c: char| c == '.' || c.is_ascii_whitespace());
+            let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+            part = word.to_lowercase();
+            if part.is_empty() {
+                return None;
+            }
+            rest = after;
+        }
+        out.push(types::io::bytes::name(&part).to_string());
+        rest = rest.trim_ascii_start();
+        match rest.strip_prefix('.') {
+            Some(after) => rest = after.trim_ascii_start(),
+            None if rest.is_empty() => return Some(out),
+            None => return None,
+        }
+    }
+}
+
+/// There is one parser.
+pub(crate) fn check_parser(given: &Datum) -> Result<()> {
+    let Datum::Bytes(name) = given else {
+        return match given.to_i64() {
+            3722 => Ok(()),
+            oid => bail!(INTERNAL_ERROR, "cache lookup failed for text search parser {oid}"),
+        };
+    };
+    let text = String::from_utf8_lossy(name);
+    let parts = identifiers(&text).ok_or_else(|| err!(INVALID_NAME, "invalid name syntax"))?;
+    let shown = parts.join(".");
+    match parts.as_slice() {
+        [name] if name == "default" => Ok(()),
+        [schema, name] if schema == "pg_catalog" && name == "default" => Ok(()),
+        _ => Err(err!(UNDEFINED_OBJECT, "text search parser \"{shown}\" does not exist")),
+    }
 }
 
 /// The rows of `ts_parse`: number of the token's type, and the token.
 pub(crate) fn parse_rows(_: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
-    if let Datum::Bytes(name) = &args[0]
-        && &**name != b"default"
-    {
-        let name = String::from_utf8_lossy(name);
-        bail!(UNDEFINED_OBJECT, "text search parser \"{name}\" does not exist");
-    }
+    check_parser(&args[0])?;
     let row = |t: super::ts_parse::Token| vec![Datum::I32(t.kind as i32), Datum::text(t.text)];
     Ok(Rows::new(parse(args[1].as_str()).into_iter().map(row).collect()))
 }
@@ -134,7 +187,7 @@ fn json_vector(mut lexer: Lexer, json: &Json, parts: Parts) -> Result<Datum> {
             place += 1;
         }
     }
-    stored(&TsVector::new(out))
+    made(out)
 }
 
 fn parts_of(filter: &Datum) -> Result<Parts> {
@@ -146,6 +199,9 @@ fn parts_of(filter: &Datum) -> Result<Parts> {
     };
     let mut out = Parts::default();
     for word in words {
+        if !word.is_scalar() {
+            bail!(INTERNAL_ERROR, "unexpected end of flag array");
+        }
         let Json::String(word) = word else {
             return Err(err!(INVALID_PARAMETER_VALUE, "flag array element is not a string").hint(
                 "Possible values are: \"string\", \"numeric\", \"boolean\", \"key\", and \"all\".",

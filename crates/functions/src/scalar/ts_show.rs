@@ -46,50 +46,48 @@ fn strings(json: Json, f: &mut dyn FnMut(&str) -> Result<String>) -> Result<Json
     })
 }
 
-/// Text without white space between values.
-fn compact(json: &Json, out: &mut Vec<u8>) {
-    match json {
-        Json::Array(items) => {
-            out.push(b'[');
-            for (i, item) in items.iter().enumerate() {
-                if i > 0 {
-                    out.push(b',');
-                }
-                compact(item, out);
+/// The text of a document with its strings changed and no white space between values; everything
+/// else is as it was written, members of the same name too.
+fn rewritten(text: &str, f: &mut dyn FnMut(&str) -> Result<String>) -> Result<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if c != '"' {
+            if !c.is_ascii_whitespace() {
+                out.push(c);
             }
-            out.push(b']');
+            rest = &rest[c.len_utf8()..];
+            continue;
         }
-        Json::Object(members) => {
-            out.push(b'{');
-            for (i, (key, value)) in members.iter().enumerate() {
-                if i > 0 {
-                    out.push(b',');
-                }
-                out.extend_from_slice(types::json::quoted(key).as_bytes());
-                out.push(b':');
-                compact(value, out);
+        let mut escaped = false;
+        let end = rest[1..].find(|c| match (std::mem::take(&mut escaped), c) {
+            (false, '"') => true,
+            (false, '\\') => {
+                escaped = true;
+                false
             }
-            out.push(b'}');
-        }
-        other => types::json::write(other, out),
+            _ => false,
+        });
+        let (string, after) = rest.split_at(end.map_or(rest.len(), |e| e + 2));
+        rest = after;
+        let Json::String(value) = types::json::parse(string)? else { continue };
+        let is_key = after.trim_start().starts_with(':');
+        let value = if is_key { value } else { f(&value)? };
+        out.push_str(&types::json::quoted(&value));
     }
+    Ok(out)
 }
 
 fn of_json(cx: &mut FnCtx, args: &[Datum], with_config: bool, binary: bool) -> Result<Datum> {
     let (config, document, q, options) = parts(args, with_config);
     let mut lexer = lexer(cx, config)?;
     let (q, wishes) = (query(q)?, Wishes::parse(options)?);
-    let json = match binary {
-        true => types::json::decode(document.as_bytes()),
-        false => types::json::parse(document.as_str())?,
-    };
-    let changed = strings(json, &mut |text| headline(&mut lexer, text, q.as_ref(), &wishes))?;
-    if binary {
-        return Ok(Datum::bytes(types::json::encode(&changed)));
+    let mut change = |text: &str| headline(&mut lexer, text, q.as_ref(), &wishes);
+    if !binary {
+        return rewritten(document.as_str(), &mut change).map(Datum::string);
     }
-    let mut out = Vec::new();
-    compact(&changed, &mut out);
-    Ok(Datum::bytes(out))
+    let changed = strings(types::json::decode(document.as_bytes()), &mut change)?;
+    Ok(Datum::bytes(types::json::encode(&changed)))
 }
 
 pub(super) const HEADLINES: &[FnDef] = &[

@@ -38,6 +38,7 @@ pub(super) fn find(symbol: &str) -> Option<SrfFn> {
         "jsonb_path_query" => |cx, a| jsonpath::query_rows(cx, a, false),
         "jsonb_path_query_tz" => |cx, a| jsonpath::query_rows(cx, a, true),
         "aclexplode" => aclexplode,
+        "pg_stats_ext_mcvlist_items" => mcv_items,
         "pg_options_to_table" => options,
         "pg_timezone_abbrevs_abbrevs" => zone_abbreviations,
         "pg_timezone_abbrevs_zone" => |_, _| Ok(Rows::new(Vec::new())),
@@ -138,6 +139,33 @@ fn aclexplode(_: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
     Ok(Rows::new(rows))
 }
 
+/// The combinations of a list of the commonest, as text.
+fn mcv_items(cx: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
+    let list = types::ext_stats::decode_mcv(args[0].as_bytes())?;
+    let mut rows = Vec::new();
+    for (i, item) in list.items.iter().enumerate() {
+        let mut texts = Vec::new();
+        for (value, ty) in item.values.iter().zip(&list.types) {
+            texts.push(if value.is_null() {
+                Datum::Null
+            } else {
+                let mut out = Vec::new();
+                types::io::output(*ty, value, &cx.env.io(), &mut out)?;
+                Datum::bytes(out)
+            });
+        }
+        let nulls: Vec<Datum> = item.values.iter().map(|v| Datum::Bool(v.is_null())).collect();
+        rows.push(vec![
+            Datum::I32(i as i32),
+            types::array::make_vector(&ElemType::builtin(oid::TEXT), &texts)?,
+            types::array::make_vector(&ElemType::builtin(oid::BOOL), &nulls)?,
+            Datum::F64(item.frequency),
+            Datum::F64(item.base_frequency),
+        ]);
+    }
+    Ok(Rows::new(rows))
+}
+
 fn options(_: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
     if types::array::ArrayRef::parse(args[0].as_bytes())?.has_nulls() {
         base::bail!(NULL_VALUE_NOT_ALLOWED, "null array element not allowed in this context");
@@ -209,21 +237,7 @@ pub(crate) const TOKEN_TYPES: [(&str, &str); 23] = [
 ];
 
 fn token_types(_: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
-    let known = match &args[0] {
-        Datum::U32(oid) => *oid == 3722,
-        name => matches!(name.as_str(), "default" | "pg_catalog.default"),
-    };
-    if !known {
-        return Err(match &args[0] {
-            Datum::U32(oid) => {
-                err!(INTERNAL_ERROR, "cache lookup failed for text search parser {oid}")
-            }
-            name => {
-                let name = name.as_str();
-                err!(UNDEFINED_OBJECT, "text search parser \"{name}\" does not exist")
-            }
-        });
-    }
+    crate::scalar::ts::check_parser(&args[0])?;
     let row = |(i, (name, what)): (usize, &(&str, &str))| {
         vec![Datum::I32(i as i32 + 1), Datum::text(name), Datum::text(what)]
     };

@@ -99,17 +99,12 @@ fn array(cx: &FnCtx, args: &[Datum]) -> Result<Datum> {
     make_vector(&ElemType::builtin(oid::XML), &all)
 }
 
-fn in_sql(e: Error, name: &str) -> Error {
-    e.context(format!("SQL function \"{name}\" statement 1"))
-}
-
 pub(super) const PATHS: &[FnDef] = &[
     raw!(xpath(cx, args) { array(cx, args) }),
-    raw!("2932"(cx, args) { array(cx, args).map_err(|e| in_sql(e, "xpath")) }),
+    raw!("2932"(cx, args) { array(cx, args) }),
     raw!(xpath_exists(cx, args) { Ok(Datum::Bool(!values(cx, args)?.is_empty())) }),
     raw!("3050"(cx, args) {
-        let found = values(cx, args).map_err(|e| in_sql(e, "xpath_exists"))?;
-        Ok(Datum::Bool(!found.is_empty()))
+        Ok(Datum::Bool(!values(cx, args)?.is_empty()))
     }),
     raw!(xmlexists(cx, args) { Ok(Datum::Bool(!values(cx, args)?.is_empty())) }),
 ];

@@ -215,11 +215,14 @@ impl Root<'_> {
             run += s.seq_page_cost * (inner_pages + 2.0 * outer_pages);
         }
         let virtual_buckets = buckets * batches;
-        let (mut bucket, mut most_common) = (1.0f64, 1.0f64);
-        for c in hash_clauses {
-            let Some((l, r)) = operands(c) else { continue };
-            let inner_relids = &self.rels[inner.rel].relids;
-            let side = if c.right_relids.is_subset(inner_relids) { r } else { l };
+        let mut most_common = 1.0f64;
+        let inner_relids = &self.rels[inner.rel].relids;
+        let sides = hash_clauses.iter().filter_map(|c| {
+            let (l, r) = operands(c)?;
+            Some(if c.right_relids.is_subset(inner_relids) { r } else { l })
+        });
+        let (mut bucket, sides) = self.buckets_together(sides.collect());
+        for side in sides {
             let (b, m) = self.bucket_stats(side, virtual_buckets)?;
             bucket = bucket.min(b);
             most_common = most_common.min(m);
@@ -255,6 +258,37 @@ impl Root<'_> {
         startup += target_cost.0;
         run += target_cost.1 * rows;
         Ok(Cost { startup, total: startup + run, disabled })
+    }
+
+    /// The share of rows in a bucket by what is known of several keys together, and the keys that
+    /// this says nothing of.
+    fn buckets_together<'x>(&self, keys: Vec<&'x Expr>) -> (f64, Vec<&'x Expr>) {
+        if keys.len() < 2 || self.rels.iter().all(|r| r.extended.is_empty()) {
+            return (1.0, keys);
+        }
+        let mut distinct = 1.0f64;
+        let (mut open, mut others) = (keys, Vec::new());
+        while let Some(first) = open.first() {
+            let of = |e: &Expr| self.relids_of(e).singleton();
+            let Some(rel) = of(first) else {
+                others.push(open.remove(0));
+                continue;
+            };
+            let (same, rest): (Vec<&Expr>, Vec<&Expr>) =
+                open.into_iter().partition(|e| of(e) == Some(rel));
+            open = rest;
+            let mut group: Vec<&Expr> = Vec::new();
+            for e in same {
+                if !group.contains(&e) {
+                    group.push(e);
+                }
+            }
+            while let Some(together) = self.groups_together(rel, &mut group, |e| *e) {
+                distinct = distinct.max(together);
+            }
+            others.extend(group);
+        }
+        (1.0 / distinct, others)
     }
 
     /// Buckets and batches of a hash table.

@@ -31,6 +31,7 @@ impl Root<'_> {
                 return Ok(());
             }
             self.rels[rel].kind = BaseKind::AppendRel(desc.clone());
+            self.load_extended(rel, &desc, true)?;
             for m in members.iter().filter(|m| m.kind.has_storage()) {
                 let child = self.add_child(index, rel, m)?;
                 leaves.push(self.rels[child].rtindex);
@@ -75,6 +76,7 @@ impl Root<'_> {
         leaves: &mut Vec<u32>,
     ) -> Result<()> {
         self.rels[rel].kind = BaseKind::AppendRel(desc.clone());
+        self.load_extended(rel, desc, true)?;
         let partitioning = Partitioning::load(self.env.catalog, desc)?;
         let varno = self.rels[rel].rtindex;
         let keys = self.keys_of(desc, desc, varno)?;

@@ -62,7 +62,9 @@ impl Root<'_> {
                 }
                 return Some(Expr::Var(new));
             }
-            if v.attno == 0 && pd.row_type != md.row_type {
+            // As a record it is only asked whether it is there.
+            let record = v.ty == base::Oid(2249);
+            if v.attno == 0 && pd.row_type != md.row_type && !record {
                 new.ty = md.row_type;
                 return Some(Expr::ConvertRowtype {
                     arg: Box::new(Expr::Var(new)),

@@ -3,7 +3,9 @@
 use super::{Path, PathKind};
 use crate::cost::clamp_rows;
 use crate::cost::scan::Cost;
-use crate::rel::{BaseKind, EcMember, EquivalenceClass, IndexInfo, Restriction, Target};
+use crate::rel::{
+    BaseKind, EcMember, EquivalenceClass, ExtendedInfo, IndexInfo, Restriction, Target,
+};
 use crate::root::Root;
 use base::{Oid, Result};
 use catalog::RelationDesc;
@@ -30,7 +32,8 @@ impl Root<'_> {
         self.global.borrow_mut().relation_oids.push(desc.oid);
         let varno = self.rels[rel].rtindex;
         let mut indexes = Vec::new();
-        for index in &desc.indexes {
+        // Of two that cost the same the younger one is taken.
+        for index in desc.indexes.iter().rev() {
             if index.relfile.number == 0 {
                 // An index of a partitioned table has no entries of its own.
                 continue;
@@ -42,6 +45,24 @@ impl Root<'_> {
             indexes.push(Rc::new(info));
         }
         self.rels[rel].indexes = indexes;
+        self.load_extended(rel, &desc, false)
+    }
+
+    /// Finds what is known of several columns together, of the table or of its tree.
+    pub fn load_extended(
+        &mut self,
+        rel: usize,
+        desc: &RelationDesc,
+        inherited: bool,
+    ) -> Result<()> {
+        let all = self.env.catalog.extended_statistics(desc.oid)?;
+        let mut extended = Vec::new();
+        for known in all.iter().filter(|s| s.inherited == inherited) {
+            let varno = self.rels[rel].rtindex;
+            let exprs = self.stored_exprs(known.exprs.as_ref(), varno)?;
+            extended.push(Rc::new(ExtendedInfo { desc: known.clone(), exprs }));
+        }
+        self.rels[rel].extended = extended;
         Ok(())
     }
 
@@ -136,6 +157,7 @@ impl Root<'_> {
     /// An expression stored in a catalog, over relation `varno`.
     pub fn stored_expr(&self, text: &str, varno: u32) -> Result<Expr> {
         let mut e: Expr = crate::path::scan::node_from_text(text)?;
+        crate::prep::normalise_expr(&mut e);
         renumber(&mut e, varno);
         crate::prep::const_fold::simplify(e, self.env, false)
     }
@@ -145,6 +167,7 @@ impl Root<'_> {
         let list: Vec<Expr> = crate::path::scan::node_from_text(text)?;
         list.into_iter()
             .map(|mut e| {
+                crate::prep::normalise_expr(&mut e);
                 renumber(&mut e, varno);
                 crate::prep::const_fold::simplify(e, self.env, false)
             })

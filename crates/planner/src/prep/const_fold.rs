@@ -261,7 +261,7 @@ impl Folder<'_> {
         self.inlined.push(proc.oid);
         let simple = self.fold(body);
         self.inlined.pop();
-        simple
+        simple.map_err(|e| e.context(format!("SQL function \"{}\" during inlining", proc.name)))
     }
 
     fn op(&mut self, o: OpExpr) -> Result<Expr> {

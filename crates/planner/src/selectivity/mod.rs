@@ -1,5 +1,6 @@
 //! What share of rows a condition keeps, by PostgreSQL's rules.
 
+mod extended;
 mod join;
 pub mod pattern;
 mod scalar;
@@ -13,6 +14,7 @@ use crate::prep::const_fold::simplify;
 use crate::rel::{Restriction, SpecialJoin};
 use crate::root::Root;
 use base::{Oid, Result};
+use extended::Condition;
 use ir::{BoolOp, BoolTestKind, Expr, JoinKind, NullTestKind, OpKind};
 use std::rc::Rc;
 use types::Datum;
@@ -50,21 +52,59 @@ impl Root<'_> {
         if let [one] = list {
             return self.restriction_selectivity(one, var_rel, join);
         }
+        let list: Vec<Condition> = list.iter().map(Condition::Whole).collect();
+        self.conditions_selectivity(&list, var_rel, join, true)
+    }
+
+    /// The same; without `extended`, columns count as independent.
+    fn conditions_selectivity(
+        &self,
+        list: &[Condition],
+        var_rel: u32,
+        join: Option<JoinFor>,
+        extended: bool,
+    ) -> Result<f64> {
+        if let [one] = list {
+            return self.condition_selectivity(*one, var_rel, join, extended);
+        }
         let mut s = 1.0;
+        let mut done = Vec::new();
+        if extended && let Some(rel) = self.extended_of(list) {
+            done = vec![false; list.len()];
+            s = self.extended_selectivity(rel, list, &mut done, var_rel, join)?;
+        }
         let mut pairs: Vec<RangePair> = Vec::new();
-        for r in list {
-            let one = self.restriction_selectivity(r, var_rel, join)?;
-            if r.pseudoconstant {
-                s *= one;
-                continue;
-            }
-            if let Some((var, is_low)) = self.range_side(&r.clause, r.clause_relids.len() == 1)? {
+        let open = |i: &usize| done.get(*i) != Some(&true);
+        for c in (0..list.len()).filter(open).map(|i| list[i]) {
+            let one = self.condition_selectivity(c, var_rel, join, extended)?;
+            let single = match c {
+                Condition::Whole(r) if r.pseudoconstant => {
+                    s *= one;
+                    continue;
+                }
+                Condition::Whole(r) => r.clause_relids.len() == 1,
+                Condition::Part(e) => self.relids_of(e).len() == 1,
+            };
+            if let Some((var, is_low)) = self.range_side(c.expr(), single)? {
                 add_range(&mut pairs, var, is_low, one);
             } else {
                 s *= one;
             }
         }
         self.finish_ranges(pairs, s)
+    }
+
+    fn condition_selectivity(
+        &self,
+        c: Condition,
+        var_rel: u32,
+        join: Option<JoinFor>,
+        extended: bool,
+    ) -> Result<f64> {
+        match c {
+            Condition::Whole(r) => self.known_selectivity(r, var_rel, join, extended),
+            Condition::Part(e) => self.selectivity_of(e, var_rel, join, true, extended),
+        }
     }
 
     /// The same for bare conditions.
@@ -148,6 +188,16 @@ impl Root<'_> {
         var_rel: u32,
         join: Option<JoinFor>,
     ) -> Result<f64> {
+        self.known_selectivity(r, var_rel, join, true)
+    }
+
+    fn known_selectivity(
+        &self,
+        r: &Rc<Restriction>,
+        var_rel: u32,
+        join: Option<JoinFor>,
+        extended: bool,
+    ) -> Result<f64> {
         if r.pseudoconstant {
             // A gating condition: all rows or none. Only a constant is worth looking at.
             return Ok(match &r.clause {
@@ -161,7 +211,7 @@ impl Root<'_> {
         if cacheable && cache.get() >= 0.0 {
             return Ok(cache.get());
         }
-        let s = self.clause_selectivity(&r.clause, var_rel, join)?;
+        let s = self.selectivity_of(&r.clause, var_rel, join, true, extended)?;
         if cacheable {
             cache.set(s);
         }
@@ -170,6 +220,43 @@ impl Root<'_> {
 
     /// Share of rows that a condition keeps.
     pub fn clause_selectivity(&self, e: &Expr, var_rel: u32, join: Option<JoinFor>) -> Result<f64> {
+        self.selectivity_of(e, var_rel, join, false, false)
+    }
+
+    /// The share of rows that an OR keeps, whose parts are parts of a restriction.
+    fn or_selectivity(
+        &self,
+        args: &[Expr],
+        var_rel: u32,
+        join: Option<JoinFor>,
+        stored: bool,
+        extended: bool,
+    ) -> Result<f64> {
+        let mut done = vec![false; args.len()];
+        let mut s = 0.0;
+        if stored && extended {
+            let list: Vec<Condition> = args.iter().map(Condition::Part).collect();
+            if let Some(rel) = self.extended_of(&list) {
+                s = self.extended_or_selectivity(rel, &list, &mut done, var_rel, join)?;
+            }
+        }
+        for (a, _) in args.iter().zip(done).filter(|(_, done)| !done) {
+            let one = self.selectivity_of(a, var_rel, join, stored, extended)?;
+            s = s + one - s * one;
+        }
+        Ok(s)
+    }
+
+    /// With `stored`, the condition is a restriction or a part of the OR that one is: only for
+    /// such is there a look at statistics of several columns.
+    fn selectivity_of(
+        &self,
+        e: &Expr,
+        var_rel: u32,
+        join: Option<JoinFor>,
+        stored: bool,
+        extended: bool,
+    ) -> Result<f64> {
         let s = match e {
             Expr::Const(c) => match c.value {
                 Datum::Bool(true) => 1.0,
@@ -183,16 +270,15 @@ impl Root<'_> {
             Expr::Bool { op: BoolOp::Not, args, .. } => {
                 1.0 - self.clause_selectivity(&args[0], var_rel, join)?
             }
+            Expr::Bool { op: BoolOp::And, args, .. } if stored => {
+                let list: Vec<Condition> = args.iter().map(Condition::Part).collect();
+                self.conditions_selectivity(&list, var_rel, join, extended)?
+            }
             Expr::Bool { op: BoolOp::And, args, .. } => {
                 self.exprs_selectivity(args, var_rel, join)?
             }
             Expr::Bool { op: BoolOp::Or, args, .. } => {
-                let mut s = 0.0;
-                for a in args {
-                    let one = self.clause_selectivity(a, var_rel, join)?;
-                    s = s + one - s * one;
-                }
-                s
+                self.or_selectivity(args, var_rel, join, stored, extended)?
             }
             Expr::Op(o) => {
                 let is_join = join.is_some() && var_rel == 0 && self.relids_of(e).len() > 1;

@@ -1,12 +1,13 @@
 //! What statistics say of an expression's values, and how many groups expressions make.
 
 use super::DEFAULT_NUM_DISTINCT;
-use crate::rel::BaseKind;
+use crate::rel::{BaseKind, ExtendedInfo};
 use crate::root::Root;
 use base::{Oid, Result};
 use catalog::{StatisticDesc, StatisticSlot};
 use ir::Expr;
 use std::sync::Arc;
+use types::ext_stats::NDistinct;
 
 /// An expression and what is known of its values.
 pub struct Variable {
@@ -125,6 +126,13 @@ impl Root<'_> {
             }
             v.stats = self.statistic(info.desc.oid, pos as i16 + 1, false)?;
             if v.stats.is_some() {
+                return Ok(v);
+            }
+        }
+        for info in &rel.extended {
+            let Some(of_exprs) = &info.desc.of_exprs else { continue };
+            if let Some(at) = info.exprs.iter().position(|e| strip(e) == expr) {
+                v.stats = of_exprs.get(at).cloned().flatten();
                 break;
             }
         }
@@ -152,6 +160,42 @@ impl Root<'_> {
             _ => {}
         }
         Ok(())
+    }
+}
+
+impl Root<'_> {
+    /// How many groups those of some expressions over a relation make together that statistics
+    /// know most of; these are taken out of the list.
+    pub fn groups_together<T>(
+        &self,
+        rel: u32,
+        list: &mut Vec<T>,
+        expr: impl Fn(&T) -> &Expr,
+    ) -> Option<f64> {
+        let rel = self.base_rel(rel)?;
+        // Expressions of it, columns of it, and the statistics.
+        let mut best: Option<(usize, usize, &ExtendedInfo, &[NDistinct])> = None;
+        let place = |info: &ExtendedInfo, e: &Expr| match strip(e) {
+            Expr::Var(v) => info.desc.columns.contains(&v.attno).then_some(v.attno),
+            e => info.exprs.iter().position(|x| x == e).map(|i| -1 - i as i16),
+        };
+        for info in &rel.extended {
+            let Some(items) = &info.desc.distinct else { continue };
+            let found: Vec<i16> = list.iter().filter_map(|t| place(info, expr(t))).collect();
+            let exprs = found.iter().filter(|n| **n < 0).count();
+            let columns = found.len() - exprs;
+            let better = best.is_none_or(|b| (exprs, columns) > (b.0, b.1));
+            if found.len() >= 2 && better {
+                best = Some((exprs, columns, info, items));
+            }
+        }
+        let (_, _, info, items) = best?;
+        let found: Vec<i16> = list.iter().filter_map(|t| place(info, expr(t))).collect();
+        let item = items.iter().find(|i| {
+            i.attributes.len() == found.len() && i.attributes.iter().all(|a| found.contains(a))
+        })?;
+        list.retain(|t| place(info, expr(t)).is_none());
+        Some(item.groups)
     }
 }
 
@@ -208,14 +252,25 @@ pub fn estimate_groups(root: &Root, exprs: &[Expr], rows: f64) -> Result<f64> {
         let (of_rel, rest): (Vec<GroupVar>, Vec<GroupVar>) =
             vars.into_iter().partition(|g| g.rel == rel);
         vars = rest;
-        let mut product: f64 = of_rel.iter().map(|g| g.distinct).product();
-        let largest = of_rel.iter().map(|g| g.distinct).fold(1.0, f64::max);
+        let (mut product, mut largest, mut count) = (1.0, 1.0f64, 0);
+        let mut of_rel: Vec<(Expr, f64)> =
+            of_rel.into_iter().map(|g| (g.expr, g.distinct)).collect();
+        while let Some(together) = root.groups_together(rel, &mut of_rel, |g| &g.0) {
+            product *= together;
+            largest = largest.max(together);
+            count += 1;
+        }
+        for (_, own) in of_rel {
+            product *= own;
+            largest = largest.max(own);
+            count += 1;
+        }
         if let Some(r) = root.base_rel(rel)
             && r.tuples > 0.0
         {
             // Several columns of one table are rarely independent.
             let mut clamp = r.tuples;
-            if of_rel.len() > 1 {
+            if count > 1 {
                 clamp = (clamp * 0.1).max(largest.min(r.tuples));
             }
             product = product.min(clamp);

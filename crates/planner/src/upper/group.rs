@@ -156,7 +156,16 @@ impl Root<'_> {
         let wanted = self.group_pathkeys.clone();
         let cheapest = self.rels[input].cheapest_total.clone();
         if g.can_sort {
+            let mut orders = Vec::new();
             for p in self.rels[input].paths.clone() {
+                orders.push((p.clone(), clauses.clone(), wanted.clone()));
+                if let Some((clauses, wanted)) =
+                    self.regrouped(g, &clauses, &wanted, &p.pathkeys)?
+                {
+                    orders.push((p, clauses, wanted));
+                }
+            }
+            for (p, clauses, wanted) in orders {
                 let is_cheapest = cheapest.as_ref().is_some_and(|c| Rc::ptr_eq(c, &p));
                 let presorted = crate::pathkeys::common_prefix(&wanted, &p.pathkeys);
                 let sorted = if presorted == wanted.len() {
@@ -196,6 +205,38 @@ impl Root<'_> {
             self.finalize_hashed(rel, partial, g, groups)?;
         }
         Ok(())
+    }
+
+    /// What is grouped by in another order, in which more of it comes sorted already.
+    fn regrouped(
+        &mut self,
+        g: &Grouping,
+        clauses: &[SortGroupClause],
+        wanted: &[PathKey],
+        have: &[PathKey],
+    ) -> Result<Option<(Vec<SortGroupClause>, Vec<PathKey>)>> {
+        let s = self.env.settings;
+        let exprs = self.clause_exprs(clauses);
+        if !s.enable_group_by_reordering || exprs != g.exprs || exprs.len() != clauses.len() {
+            return Ok(None);
+        }
+        let incremental = s.enable_incremental_sort;
+        let Some(keys) = crate::pathkeys::reordered(wanted, have, incremental) else {
+            return Ok(None);
+        };
+        let mut rest: Vec<(SortGroupClause, Option<PathKey>)> = Vec::new();
+        for (c, e) in clauses.iter().zip(&exprs) {
+            let Some(op) = c.sort_op else { return Ok(None) };
+            let order = (c.descending, c.nulls_first);
+            rest.push((c.clone(), self.path_key(e, op, order, c.target_ref, false)?));
+        }
+        let mut out = Vec::new();
+        for k in &keys {
+            let Some(at) = rest.iter().position(|r| r.1 == Some(*k)) else { return Ok(None) };
+            out.push(rest.remove(at).0);
+        }
+        out.extend(rest.into_iter().map(|r| r.0));
+        Ok(Some((out, keys)))
     }
 
     /// Whether rows of different partitions are never in one group.
@@ -394,6 +435,19 @@ impl Root<'_> {
         path
     }
 
+    /// What is sorted by for DISTINCT in another order, in which more of it comes sorted already.
+    /// DISTINCT ON looks at the first keys only: they stay the first.
+    fn distinct_order(&self, wanted: &[PathKey], have: &[PathKey]) -> Option<Vec<PathKey>> {
+        let s = self.env.settings;
+        if !s.enable_distinct_reordering {
+            return None;
+        }
+        let on = self.query.has_distinct_on;
+        let fits = |k: &&PathKey| !on || self.distinct_pathkeys.contains(k);
+        let have: Vec<PathKey> = have.iter().take_while(fits).copied().collect();
+        crate::pathkeys::reordered(wanted, &have, s.enable_incremental_sort)
+    }
+
     /// The ways to make the input's rows distinct.
     fn distinct_of(&mut self, rel: usize, input: usize, rows: f64) -> Result<()> {
         let target = self.rels[input].target.clone();
@@ -417,7 +471,14 @@ impl Root<'_> {
                     self.distinct_pathkeys.clone()
                 };
             let keys = self.distinct_pathkeys.len();
+            let mut orders = Vec::new();
             for p in self.rels[input].paths.clone() {
+                orders.push((p.clone(), wanted.clone()));
+                if let Some(wanted) = self.distinct_order(&wanted, &p.pathkeys) {
+                    orders.push((p, wanted));
+                }
+            }
+            for (p, wanted) in orders {
                 let is_cheapest = Rc::ptr_eq(&p, &cheapest);
                 let presorted = crate::pathkeys::common_prefix(&wanted, &p.pathkeys);
                 let sorted = if contained_in(&wanted, &p.pathkeys) {

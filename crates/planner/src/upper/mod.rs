@@ -113,14 +113,17 @@ impl Root<'_> {
             return self.plan_without_from();
         }
         self.add_base_rels()?;
-        let list = self.processed.clone();
         let output = Relids::single(0);
+        let list = std::mem::take(&mut self.processed);
         for t in &list {
-            self.need_columns(&t.expr.clone(), &output);
+            self.need_columns(&t.expr, &output);
         }
-        for h in self.having.clone() {
-            self.need_columns(&h, &output);
+        self.processed = list;
+        let having = std::mem::take(&mut self.having);
+        for h in &having {
+            self.need_columns(h, &output);
         }
+        self.having = having;
         self.need_modify_columns(&output);
         let mut items = self.deconstruct()?;
         self.plan_sources()?;

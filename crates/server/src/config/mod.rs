@@ -21,8 +21,13 @@ pub struct CommandLine {
 
 /// Splits `name=value`; dashes in the name count as underscores.
 pub fn name_and_value(text: &str) -> Result<(String, String)> {
+    after_flag("-c ", text)
+}
+
+/// The same, of what came after `flag`.
+fn after_flag(flag: &str, text: &str) -> Result<(String, String)> {
     let (name, value) =
-        text.split_once('=').ok_or_else(|| err!(SYNTAX_ERROR, "-c {text} requires a value"))?;
+        text.split_once('=').ok_or_else(|| err!(SYNTAX_ERROR, "{flag}{text} requires a value"))?;
     Ok((name.trim().replace('-', "_"), value.to_string()))
 }
 
@@ -106,18 +111,45 @@ pub fn split_options(text: &str) -> Result<Vec<(String, String)>> {
     let mut words = words.into_iter();
     while let Some(w) = words.next() {
         if let Some(long) = w.strip_prefix("--") {
-            out.push(name_and_value(long)?);
-        } else if let Some(rest) = w.strip_prefix("-c") {
-            let text = if rest.is_empty() { words.next().unwrap_or_default() } else { rest.into() };
-            out.push(name_and_value(&text)?);
-        } else {
-            return Err(err!(
-                SYNTAX_ERROR,
-                "invalid command-line argument for server process: {w}"
-            ));
+            out.push(after_flag("--", long)?);
+            continue;
+        }
+        let flag = w.strip_prefix('-').and_then(|f| f.chars().next());
+        let rest = w.get(2..).filter(|r| !r.is_empty()).map(str::to_string);
+        let of_flag = flag.filter(|f| "cBEFPSWdefhjlnstvk".contains(*f));
+        let takes_value = of_flag.is_some_and(|f| "cBSWdfhtv".contains(f));
+        let value = match takes_value {
+            true => rest.or_else(|| words.next()),
+            false => Some(String::new()),
+        };
+        let (Some(flag), Some(value)) = (of_flag, value) else {
+            let text = format!("invalid command-line argument for server process: {w}");
+            return Err(
+                err!(SYNTAX_ERROR, "{text}").hint("Try \"postgres --help\" for more information.")
+            );
+        };
+        match of_session(flag, &value) {
+            Some(setting) => out.push(setting),
+            None if flag == 'c' => out.push(name_and_value(&value)?),
+            // The others mean nothing for one session.
+            None => {}
         }
     }
     Ok(out)
+}
+
+/// What a flag of a server process sets in a session.
+fn of_session(flag: char, value: &str) -> Option<(String, String)> {
+    let (name, value) = match flag {
+        'B' => ("shared_buffers", value),
+        'S' => ("work_mem", value),
+        'W' => ("post_auth_delay", value),
+        'F' => ("fsync", "false"),
+        's' => ("log_statement_stats", "true"),
+        'e' => ("datestyle", "ISO, DMY"),
+        _ => return None,
+    };
+    Some((name.to_string(), value.to_string()))
 }
 
 /// The server's settings: built-in values, then the files, then the command line.

@@ -55,6 +55,7 @@ fn code(format: ResultFormat) -> i16 {
     match format {
         ResultFormat::Text => pgwire::TEXT,
         ResultFormat::Binary => pgwire::BINARY,
+        ResultFormat::Unknown(code) => code,
     }
 }
 

@@ -132,9 +132,9 @@ impl Conn {
                  extension"
             ));
         }
-        self.user = user.to_string();
         let database = parameters.get("database").filter(|d| !d.is_empty()).unwrap_or(user);
-        self.database = database.to_string();
+        self.user = as_name(user).to_string();
+        self.database = as_name(database).to_string();
         self.asked_at = os::clock::now_micros();
         self.who.set_names(|n| {
             n.user = self.user.clone();
@@ -235,8 +235,8 @@ impl Conn {
         self.shared.delay_authentication(true);
         self.wire.set_interrupts(session.interrupts());
         self.interrupts = Some(session.interrupts());
-        let key_len = if parameters.version > startup::VERSION_3_0 { LONG_KEY } else { SHORT_KEY };
-        let key = session.cancel_key();
+        let key_len = if parameters.version >= VERSION_3_2 { LONG_KEY } else { SHORT_KEY };
+        let key = session.cancel_key(key_len);
         let out = &mut self.wire.out;
         for (name, value) in session.reported_settings() {
             if name == "client_encoding" {
@@ -244,7 +244,7 @@ impl Conn {
             }
             backend::parameter_status(out, &name, &value);
         }
-        backend::backend_key_data(out, session.pid(), &key[..key_len.min(key.len())]);
+        backend::backend_key_data(out, session.pid(), &key);
         backend::ready_for_query(out, session.transaction_status());
         self.session = Some(session);
         self.phase = Phase::Serving;
@@ -261,6 +261,12 @@ impl Conn {
         }
         Ok(())
     }
+}
+
+/// As much of a text as a name can have.
+fn as_name(text: &str) -> &str {
+    const MOST: usize = 63;
+    &text[..text.floor_char_boundary(MOST)]
 }
 
 /// `replication` is a Boolean or the word "database".

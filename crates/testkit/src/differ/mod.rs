@@ -13,6 +13,8 @@ mod compare;
 mod expression;
 mod query;
 mod schema;
+pub mod script;
+mod statement;
 
 use crate::Client;
 use base::Result;
@@ -193,9 +195,12 @@ impl Pair {
 }
 
 fn open(port: u16) -> Result<Client> {
-    let mut client = Client::connect(port, "postgres", "differ").or_else(|_| {
-        Client::connect(port, "postgres", "postgres")?.execute("CREATE DATABASE differ")?;
-        Client::connect(port, "postgres", "differ")
+    // Several may work with one reference at a time, each with a database of its own.
+    let name = std::env::var("DIFFER_DATABASE").unwrap_or_else(|_| "differ".into());
+    let mut client = Client::connect(port, "postgres", &name).or_else(|_| {
+        let make = format!("CREATE DATABASE {name} TEMPLATE template0");
+        Client::connect(port, "postgres", "postgres")?.execute(&make)?;
+        Client::connect(port, "postgres", &name)
     })?;
     client.execute("SET statement_timeout = '5s'")?;
     client.execute("SET client_min_messages = error")?;

@@ -14,6 +14,11 @@ pub enum Kind {
     Prefix,
     Cast,
     Aggregate,
+    /// An ordered-set aggregate, with the number of its direct arguments.
+    Ordered(usize),
+    Window,
+    /// Bytes read as a type.
+    Receive,
     /// A text read as a type.
     Input,
 }
@@ -23,7 +28,7 @@ pub enum Kind {
 pub struct Call {
     pub kind: Kind,
     /// Name of the function, operator or type.
-    name: String,
+    pub(super) name: String,
     /// The call as it is told: `abs(int4)`.
     pub text: String,
     /// Types of the arguments.
@@ -34,11 +39,9 @@ const FUNCTIONS: &str = "
     SELECT p.proname, p.prokind, p.proretset,
            array_to_string(array(SELECT t.typname FROM unnest(p.proargtypes) WITH ORDINALITY a(o, n)
                                  JOIN pg_type t ON t.oid = a.o ORDER BY n), ','),
-           p.provolatile, p.provariadic <> 0
-    FROM pg_proc p
-    WHERE p.pronamespace = 11 AND p.prokind IN ('f', 'a')
-      AND NOT (p.prokind = 'a' AND EXISTS (SELECT FROM pg_aggregate a WHERE a.aggfnoid = p.oid
-                                           AND a.aggkind <> 'n'))
+           p.provolatile, coalesce(a.aggkind, 'n'), coalesce(a.aggnumdirectargs, 0)
+    FROM pg_proc p LEFT JOIN pg_aggregate a ON a.aggfnoid = p.oid
+    WHERE p.pronamespace = 11 AND p.prokind IN ('f', 'a', 'w')
     ORDER BY p.oid";
 
 const OPERATORS: &str = "
@@ -99,9 +102,10 @@ impl Skipped {
         Ok(Skipped { names: list(names), steady: list(steady) })
     }
 
-    fn leaves_alone(&self, name: &str, volatile: bool) -> bool {
+    fn leaves_alone(&self, name: &str, types: &str, volatile: bool) -> bool {
         let listed = self.names.iter().any(|n| match n.strip_suffix('*') {
             Some(start) => name.starts_with(start),
+            None if n.ends_with(')') => *n == format!("{name}({types})"),
             None => n == name,
         });
         listed || (volatile && !self.steady.iter().any(|n| n == name))
@@ -115,11 +119,13 @@ pub fn list(client: &mut Client, values: &Values) -> Result<Vec<Call>> {
     let field = |row: &[Option<String>], i: usize| row[i].clone().unwrap_or_default();
     for row in client.execute(FUNCTIONS)?.rows {
         let (name, kind) = (field(&row, 0), field(&row, 1));
-        if skipped.leaves_alone(&name, field(&row, 4) == "v") {
+        if skipped.leaves_alone(&name, &field(&row, 3), field(&row, 4) == "v") {
             continue;
         }
         let kind = match (kind.as_str(), field(&row, 2).as_str()) {
-            ("a", _) => Kind::Aggregate,
+            ("a", _) if field(&row, 5) == "n" => Kind::Aggregate,
+            ("a", _) => Kind::Ordered(field(&row, 6).parse().unwrap_or(0)),
+            ("w", _) => Kind::Window,
             (_, "t") => Kind::Rows,
             _ => Kind::Function,
         };
@@ -141,6 +147,8 @@ pub fn list(client: &mut Client, values: &Values) -> Result<Vec<Call>> {
     for name in values.by_type.keys() {
         let text = format!("input of {name}");
         out.push(Call { kind: Kind::Input, name: name.clone(), text, arguments: Vec::new() });
+        let text = format!("receiving {name}");
+        out.push(Call { kind: Kind::Receive, name: name.clone(), text, arguments: Vec::new() });
     }
     Ok(out)
 }
@@ -169,7 +177,7 @@ fn add(out: &mut Vec<Call>, values: &Values, kind: Kind, name: &str, types: &[&s
 
 impl Call {
     /// The call with these expressions as arguments.
-    fn expression(&self, arguments: &[String]) -> String {
+    pub(super) fn expression(&self, arguments: &[String]) -> String {
         match self.kind {
             Kind::Infix => {
                 format!("{} OPERATOR(pg_catalog.{}) {}", arguments[0], self.name, arguments[1])
@@ -180,15 +188,8 @@ impl Call {
         }
     }
 
-    /// The call over columns: a row for each of the combinations, with their numbers.
-    pub fn over_columns(&self, combinations: &[Combination]) -> String {
-        let n = self.arguments.len();
-        let columns: Vec<String> =
-            (0..n).map(|i| values::column(&self.arguments[i], &format!("a{i}"))).collect();
-        let call = self.expression(&columns);
-        if n == 0 {
-            return format!("SELECT {call} LIMIT 50");
-        }
+    /// The combinations as rows, with their numbers `c0`, `c1`.. and values `a0.v`, `a1.v`..
+    pub(super) fn rows(&self, combinations: &[Combination]) -> String {
         let rows: Vec<String> = combinations
             .iter()
             .map(|c| {
@@ -196,39 +197,53 @@ impl Call {
                 format!("({})", c.join(","))
             })
             .collect();
-        let numbers: Vec<String> = (0..n).map(|i| format!("c{i}")).collect();
-        let joins: Vec<String> = (0..n)
-            .map(|i| format!("JOIN \"edge_{}\" a{i} ON a{i}.i = c{i}", self.arguments[i]))
+        let joins: Vec<String> = self
+            .arguments
+            .iter()
+            .enumerate()
+            .map(|(i, t)| format!("JOIN \"edge_{t}\" a{i} ON a{i}.i = c{i}"))
             .collect();
-        let from =
-            format!("(VALUES {}) c({}) {}", rows.join(","), numbers.join(","), joins.join(" "));
-        match self.kind {
-            // Sums depend on the order of what is summed.
-            Kind::Aggregate => format!(
-                "SELECT {} FROM {from}",
-                self.expression(&columns).replacen(
-                    &format!("({})", columns.join(", ")),
-                    &format!("({} ORDER BY {})", columns.join(", "), numbers.join(", ")),
-                    1,
-                )
-            ),
-            Kind::Rows => format!("SELECT {}, {call} FROM {from} LIMIT 2000", numbers.join(", ")),
-            _ => format!("SELECT {}, {call} FROM {from}", numbers.join(", ")),
+        format!("(VALUES {}) c({}) {}", rows.join(","), self.numbers(), joins.join(" "))
+    }
+
+    /// The columns of [`rows`](Self::rows) that number the arguments' values.
+    pub(super) fn numbers(&self) -> String {
+        let numbers: Vec<String> = (0..self.arguments.len()).map(|i| format!("c{i}")).collect();
+        numbers.join(", ")
+    }
+
+    /// The arguments as columns of [`rows`](Self::rows).
+    pub(super) fn columns(&self) -> Vec<String> {
+        let arguments = self.arguments.iter().enumerate();
+        arguments.map(|(i, t)| values::column(t, &format!("a{i}"))).collect()
+    }
+
+    /// The call over columns: a row for each of the combinations, with their numbers.
+    pub fn over_columns(&self, combinations: &[Combination]) -> String {
+        let call = self.expression(&self.columns());
+        if self.arguments.is_empty() {
+            return format!("SELECT {call} LIMIT 50");
         }
+        let limit = if self.kind == Kind::Rows { " LIMIT 2000" } else { "" };
+        format!("SELECT {}, {call} FROM {}{limit}", self.numbers(), self.rows(combinations))
     }
 
     /// The call with constants.
     pub fn over_constants(&self, values: &Values, combination: &Combination) -> String {
-        let constants: Vec<String> = combination
-            .iter()
-            .zip(&self.arguments)
+        let constants = self.constants(values, combination);
+        let limit = if self.kind == Kind::Rows { " LIMIT 50" } else { "" };
+        format!("SELECT {}{limit}", self.expression(&constants))
+    }
+
+    /// The arguments as constants; there may be fewer than the call has.
+    pub(super) fn constants(&self, values: &Values, combination: &Combination) -> Vec<String> {
+        let pairs = combination.iter().zip(&self.arguments);
+        pairs
             .map(|(i, t)| match i {
                 0 => format!("NULL::{}", values::quoted_type(t)),
                 i => format!("({})", values::constant(t, &values.by_type[t][i - 1])),
             })
-            .collect();
-        let limit = if self.kind == Kind::Rows { " LIMIT 50" } else { "" };
-        format!("SELECT {}{limit}", self.expression(&constants))
+            .collect()
     }
 
     /// A text read as the type.

@@ -9,16 +9,22 @@
 //! of them gives. Condition, message, detail and hint must be the same, and so must values, as
 //! text and (by the types' send functions, which are functions like others) as bytes.
 //!
+//! Aggregates and window functions are called over the combinations, in groups, distinct, filtered,
+//! in frames and by parallel plans; there the condition of an error must be the same. Receive
+//! functions are given what send functions make of the edge values, whole and harmed.
+//!
 //! The order is the catalogs' and the choice of combinations is arithmetic, so that two runs ask
 //! the same. What is left alone, and why, is in `data/functions_skipped.txt`.
 
 mod calls;
+mod groups;
+mod receive;
 mod values;
 
 use crate::{Client, QueryResult};
 use base::{Error, Result};
 use calls::{Call, Kind};
-use std::collections::HashMap;
+use std::collections::HashSet;
 use values::Values;
 
 /// How much to try, and of what.
@@ -83,6 +89,23 @@ impl Side {
                 // The statement whose answer did not come is the one that broke the connection.
                 Err(e) => {
                     out.push(Answer::Lost(e.message().to_string()));
+                    self.client = Side::connect(self.port)?;
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// What the type's receive function makes of bytes.
+    fn received(&mut self, r: &receive::Received) -> Result<Vec<Answer>> {
+        let mut out = Vec::with_capacity(r.values.len());
+        for value in &r.values {
+            let sent = self.client.send_binary("SELECT $1", r.type_oid, value);
+            let answer = sent.and_then(|()| self.client.receive(None, &mut QueryResult::default()));
+            match answer {
+                Ok(Some(r)) => out.push(Answer::from(r)),
+                other => {
+                    out.push(Answer::Lost(format!("{:?}", other.err())));
                     self.client = Side::connect(self.port)?;
                 }
             }
@@ -185,55 +208,125 @@ fn compare_call(
     call: &Call,
     options: &Options,
 ) -> Result<(usize, Vec<String>)> {
-    let mut tried = 0;
-    let mut differences = Vec::new();
     let combinations = values.combinations(&call.arguments, options.combinations);
-    let mut columns_agree = false;
-    if call.kind != Kind::Input {
-        let statement = vec![call.over_columns(&combinations)];
-        let a = sides[0].answers(&statement)?.remove(0);
-        let b = sides[1].answers(&statement)?.remove(0);
-        if let (Answer::Rows(x), Answer::Rows(y)) = (&a, &b) {
-            tried += x.len();
-            columns_agree = a == b;
-            if x != y {
-                let there: HashMap<&Vec<_>, ()> = y.iter().map(|r| (r, ())).collect();
-                let lost = x.iter().find(|r| !there.contains_key(r));
-                let here: HashMap<&Vec<_>, ()> = x.iter().map(|r| (r, ())).collect();
-                let new = y.iter().find(|r| !here.contains_key(r));
-                let show =
-                    |r: Option<&Vec<_>>| Answer::Rows(r.into_iter().cloned().collect()).show();
-                differences.push(format!(
-                    "{}\n  A: {}\n  B: {}",
-                    statement[0],
-                    show(lost),
-                    show(new)
-                ));
-            }
-        } else if matches!(b, Answer::Lost(_)) || matches!(a, Answer::Lost(_)) {
-            differences.push(format!("{}\n  A: {}\n  B: {}", statement[0], a.show(), b.show()));
+    match call.kind {
+        Kind::Aggregate | Kind::Ordered(_) | Kind::Window => {
+            let statements = groups::statements(call, values, &combinations);
+            compare_groups(sides, &statements)
         }
-    }
-    if call.kind == Kind::Aggregate {
-        return Ok((tried, differences));
-    }
-    // Constants take another road than columns do; where columns agree, a few of them are enough.
-    let step = if columns_agree { combinations.len().div_ceil(8).max(1) } else { 1 };
-    let statements: Vec<String> = match call.kind {
-        Kind::Input => values.texts().iter().map(|t| call.input(t)).collect(),
+        Kind::Receive => compare_received(sides, values, &call.name),
+        Kind::Input => {
+            let statements: Vec<String> = values.texts().iter().map(|t| call.input(t)).collect();
+            compare_each(sides, &statements)
+        }
         _ => {
+            let (mut tried, mut differences) = (0, Vec::new());
+            let statement = call.over_columns(&combinations);
+            let agree = compare_columns(sides, &statement, &mut tried, &mut differences)?;
+            // Constants take another road than columns do; where columns agree, a few of them are
+            // enough.
+            let step = if agree { combinations.len().div_ceil(8).max(1) } else { 1 };
             let some = combinations.iter().step_by(step);
-            some.map(|c| call.over_constants(values, c)).collect()
+            let statements: Vec<String> = some.map(|c| call.over_constants(values, c)).collect();
+            let (more, others) = compare_each(sides, &statements)?;
+            differences.extend(others);
+            Ok((tried + more, differences))
         }
+    }
+}
+
+/// Compares the rows of one statement; whether they are the same.
+fn compare_columns(
+    sides: &mut [Side; 2],
+    statement: &str,
+    tried: &mut usize,
+    differences: &mut Vec<String>,
+) -> Result<bool> {
+    let one = [statement.to_string()];
+    let a = sides[0].answers(&one)?.remove(0);
+    let b = sides[1].answers(&one)?.remove(0);
+    match (&a, &b) {
+        (Answer::Rows(x), Answer::Rows(_)) => {
+            *tried += x.len();
+            if a != b {
+                differences.push(other_rows(statement, &a, &b));
+            }
+            Ok(a == b)
+        }
+        (Answer::Lost(_), _) | (_, Answer::Lost(_)) => {
+            differences.push(format!("{statement}\n  A: {}\n  B: {}", a.show(), b.show()));
+            Ok(false)
+        }
+        // Which row's error ends a query is the plan's to say.
+        _ => Ok(false),
+    }
+}
+
+/// A statement and the first row that only one has, for each of two answers.
+fn other_rows(statement: &str, a: &Answer, b: &Answer) -> String {
+    let first = |x: &Answer, y: &Answer| match (x, y) {
+        (Answer::Rows(x), Answer::Rows(y)) => {
+            let there: HashSet<&Vec<_>> = y.iter().collect();
+            let only = x.iter().find(|r| !there.contains(r));
+            Answer::Rows(only.into_iter().cloned().collect()).show()
+        }
+        (x, _) => x.show(),
     };
-    let a = sides[0].answers(&statements)?;
-    let b = sides[1].answers(&statements)?;
-    tried += statements.len();
+    format!("{statement}\n  A: {}\n  B: {}", first(a, b), first(b, a))
+}
+
+/// Compares statements over many rows: their rows, or the condition that ended them, which may be
+/// of one row or of another.
+fn compare_groups(sides: &mut [Side; 2], statements: &[String]) -> Result<(usize, Vec<String>)> {
+    let a = sides[0].answers(statements)?;
+    let b = sides[1].answers(statements)?;
+    let (mut tried, mut differences) = (0, Vec::new());
+    for ((statement, a), b) in statements.iter().zip(&a).zip(&b) {
+        match (a, b) {
+            (Answer::Rows(x), _) => tried += x.len(),
+            _ => tried += 1,
+        }
+        let same = match (a, b) {
+            (Answer::Error(x), Answer::Error(y)) => x[0] == y[0],
+            _ => a == b,
+        };
+        if !same {
+            differences.push(other_rows(statement, a, b));
+        }
+    }
+    Ok((tried, differences))
+}
+
+/// Compares the answers to statements whole.
+fn compare_each(sides: &mut [Side; 2], statements: &[String]) -> Result<(usize, Vec<String>)> {
+    let a = sides[0].answers(statements)?;
+    let b = sides[1].answers(statements)?;
+    let mut differences = Vec::new();
     for ((statement, a), b) in statements.iter().zip(&a).zip(&b) {
         if a != b {
             let short: String = statement.chars().take(400).collect();
             differences.push(format!("{short}\n  A: {}\n  B: {}", a.show(), b.show()));
         }
     }
-    Ok((tried, differences))
+    Ok((statements.len(), differences))
+}
+
+/// Compares what receive functions make of bytes.
+fn compare_received(
+    sides: &mut [Side; 2],
+    values: &Values,
+    type_name: &str,
+) -> Result<(usize, Vec<String>)> {
+    let received = receive::values(&mut sides[0].client, values, type_name)?;
+    let a = sides[0].received(&received)?;
+    let b = sides[1].received(&received)?;
+    let mut differences = Vec::new();
+    for ((value, a), b) in received.values.iter().zip(&a).zip(&b) {
+        if a != b {
+            let hex: String = value.iter().map(|b| format!("{b:02x}")).collect();
+            let (a, b) = (a.show(), b.show());
+            differences.push(format!("{hex}\n  A: {a}\n  B: {b}"));
+        }
+    }
+    Ok((received.values.len(), differences))
 }

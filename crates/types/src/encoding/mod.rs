@@ -5,6 +5,7 @@
 //! [`convert`]. The tables are `data/encodings`, one line for a run of consecutive codes; they are
 //! read when an encoding is first used.
 
+mod between;
 mod table;
 mod verify;
 
@@ -102,29 +103,6 @@ const ALIASES: &[(&str, u8)] = &[
     ("windows936", 37),
     ("windows949", 38),
     ("windows950", 36),
-];
-
-/// Pairs without Unicode between them that PostgreSQL converts and this does not.
-const NOT_YET: &[(&str, &str)] =
-    &[("EUC_JP", "SJIS"), ("EUC_TW", "BIG5"), ("EUC_JIS_2004", "SHIFT_JIS_2004")];
-
-/// What converts to and from MULE_INTERNAL.
-const MULE: &[&str] = &[
-    "KOI8R",
-    "ISO_8859_5",
-    "WIN1251",
-    "WIN866",
-    "EUC_CN",
-    "EUC_JP",
-    "EUC_KR",
-    "EUC_TW",
-    "BIG5",
-    "SJIS",
-    "LATIN1",
-    "LATIN2",
-    "LATIN3",
-    "LATIN4",
-    "WIN1250",
 ];
 
 impl Encoding {
@@ -232,32 +210,20 @@ pub fn convert(bytes: &[u8], from: Encoding, to: Encoding) -> Result<Cow<'_, [u8
             to.verify(bytes)?;
             Ok(Cow::Borrowed(bytes))
         }
-        (Encoding::MULE_INTERNAL, other) | (other, Encoding::MULE_INTERNAL)
-            if MULE.contains(&other.name()) =>
-        {
-            match bytes.is_ascii() {
-                true => Ok(Cow::Borrowed(bytes)),
-                false => Err(not_yet(from, to)),
+        _ => {
+            if let Some(converted) = between::convert(bytes, from, to) {
+                return converted;
+            }
+            match (from, to) {
+                (Encoding::MULE_INTERNAL, _) | (_, Encoding::MULE_INTERNAL) => {
+                    Err(no_conversion(from, to))
+                }
+                (Encoding::UTF8, _) => to.encode(bytes),
+                (_, Encoding::UTF8) => from.decode(bytes),
+                _ => Err(no_conversion(from, to)),
             }
         }
-        (Encoding::MULE_INTERNAL, _) | (_, Encoding::MULE_INTERNAL) => Err(no_conversion(from, to)),
-        (Encoding::UTF8, _) => to.encode(bytes),
-        (_, Encoding::UTF8) => from.decode(bytes),
-        _ => table::direct(bytes, from, to).unwrap_or_else(|| {
-            let pair = (from.name(), to.name());
-            let known = NOT_YET.iter().any(|(a, b)| (*a, *b) == pair || (*b, *a) == pair);
-            match known {
-                true if bytes.is_ascii() => Ok(Cow::Borrowed(bytes)),
-                true => Err(not_yet(from, to)),
-                false => Err(no_conversion(from, to)),
-            }
-        }),
     }
-}
-
-#[cold]
-fn not_yet(from: Encoding, to: Encoding) -> Error {
-    Error::unsupported(format!("conversion between {} and {}", from.name(), to.name()))
 }
 
 #[cold]

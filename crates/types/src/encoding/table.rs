@@ -3,7 +3,6 @@
 use super::verify::Characters;
 use super::{Encoding, untranslatable};
 use base::Result;
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -248,20 +247,21 @@ pub(super) fn encode(encoding: Encoding, bytes: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Between two encodings of one byte that have a table of their own; None if they have not.
-pub(super) fn direct(bytes: &[u8], from: Encoding, to: Encoding) -> Option<Result<Cow<'_, [u8]>>> {
-    let codes = section(&format!("{}>{}", from.name(), to.name()))?.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    for b in bytes {
-        let Some(upper) = b.checked_sub(0x80).map(usize::from) else {
-            out.push(*b);
-            continue;
-        };
-        let text = codes.get(2 * upper..2 * upper + 2).and_then(|t| std::str::from_utf8(t).ok());
-        match text.and_then(|t| u8::from_str_radix(t, 16).ok()) {
-            Some(code) => out.push(code),
-            None => return Some(Err(untranslatable(&[*b], from, to))),
-        }
+/// The upper 128 bytes of an encoding in another one, as hexadecimal digits; dots for those that
+/// it has not.
+#[derive(Clone, Copy)]
+pub(super) struct Reads(&'static [u8]);
+
+impl Reads {
+    /// A byte above 0x7F in the other encoding.
+    pub(super) fn upper(self, b: u8) -> Option<u8> {
+        let at = 2 * usize::from(b.checked_sub(0x80)?);
+        let digits = std::str::from_utf8(self.0.get(at..at + 2)?).ok()?;
+        u8::from_str_radix(digits, 16).ok()
     }
-    Some(Ok(Cow::Owned(out)))
+}
+
+/// How one encoding of one byte is read as another one, if there is a table for the two.
+pub(super) fn reads(from: &str, to: &str) -> Option<Reads> {
+    section(&format!("{from}>{to}")).map(|codes| Reads(codes.as_bytes()))
 }

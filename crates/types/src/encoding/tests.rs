@@ -74,3 +74,21 @@ fn bad_bytes_are_shown_as_far_as_the_character_goes() {
          encoding \"LATIN1\""
     );
 }
+
+#[test]
+fn character_sets_are_shared_without_unicode() {
+    let hex = |bytes: &[u8], from: &str, to: &str| {
+        let converted = convert(bytes, named(from), named(to)).unwrap();
+        converted.iter().map(|b| format!("{b:02x}")).collect::<String>()
+    };
+    assert_eq!(hex(b"a\x81\x40\xed\x40\xb1", "SJIS", "EUC_JP"), "61a1a18fd4e38eb1");
+    assert_eq!(hex(b"\xa1\xa1\x8f\xd4\xe3\x8e\xb1", "EUC_JP", "SJIS"), "8140fa5cb1");
+    assert_eq!(hex(b"\xf0\x40", "SHIFT_JIS_2004", "EUC_JIS_2004"), "8fa1a1");
+    assert_eq!(hex(b"\x8e\xa3\xa1\xa1", "EUC_TW", "MULE_INTERNAL"), "9df6a1a1");
+    assert_eq!(hex(b"\x8b\xc1", "MULE_INTERNAL", "WIN1251"), "e0");
+    assert_eq!(
+        convert(b"\x8b\xc1", Encoding::MULE_INTERNAL, Encoding::LATIN1).unwrap_err().message(),
+        "character with byte sequence 0x8b 0xc1 in encoding \"MULE_INTERNAL\" has no equivalent in \
+         encoding \"LATIN1\""
+    );
+}

@@ -422,7 +422,13 @@ fn send_bytes(type_oid: Oid, b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Result<
             let text = text.map_or_else(|_| b.to_vec(), |t| t.to_string().into_bytes());
             out.extend_from_slice(&cx.format.client_encoding.encode(&text)?);
         }
-        oid::BYTEA | oid::UUID | oid::MACADDR | oid::MACADDR8 => out.extend_from_slice(b),
+        oid::BYTEA
+        | oid::UUID
+        | oid::MACADDR
+        | oid::MACADDR8
+        | oid::PG_NDISTINCT
+        | oid::PG_DEPENDENCIES
+        | oid::PG_MCV_LIST => out.extend_from_slice(b),
         oid::NUMERIC => {
             let n = Numeric::decode(b);
             let sign: u16 = match (n.kind, n.negative) {

@@ -142,7 +142,12 @@ pub fn bpchar(text: &str, len: usize, explicit: bool) -> Result<String> {
         None => {
             let have = text.chars().count();
             if len > 0x3fff_ffff {
-                let size = len.saturating_add(4);
+                // So many bytes PostgreSQL would ask for; a cast counts them in 32 bits.
+                let size = text.len() + (len - have);
+                let size = match explicit {
+                    true => i64::from((size as i32).wrapping_add(4)) as u64,
+                    false => size as u64 + 4,
+                };
                 return Err(err!(INTERNAL_ERROR, "invalid memory alloc request size {size}"));
             }
             let mut out = String::with_capacity(text.len() + len - have);

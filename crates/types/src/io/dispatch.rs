@@ -15,7 +15,7 @@ use crate::datetime::{Interval, decode_interval, write_date, write_interval, wri
 use crate::datum::Datum;
 use crate::net::{Inet, mac_text, parse_inet, parse_mac};
 use crate::numeric::{self, Numeric};
-use crate::{bits, compare, json, oid, range};
+use crate::{bits, compare, ext_stats, json, oid, range};
 use base::{Error, Oid, Result, bail, err};
 
 #[cold]
@@ -284,7 +284,11 @@ fn output_bytes(type_oid: Oid, b: &[u8], cx: &IoCtx, out: &mut Vec<u8>) -> Resul
             Err(_) => out.extend_from_slice(b),
         },
         oid::NUMERIC => Numeric::decode(b).write(out),
-        oid::BYTEA => bytea_out(b, cx.format.bytea_output, out),
+        oid::BYTEA | oid::PG_MCV_LIST => bytea_out(b, cx.format.bytea_output, out),
+        oid::PG_NDISTINCT => out.extend_from_slice(ext_stats::ndistinct_text(b)?.as_bytes()),
+        oid::PG_DEPENDENCIES => {
+            out.extend_from_slice(ext_stats::dependencies_text(b)?.as_bytes());
+        }
         oid::INTERVAL => write_interval(&Interval::decode(b), cx.format.interval_style, out),
         oid::TIMETZ => times::timetz_out(b, out),
         oid::UUID => uuid_out(b, out),

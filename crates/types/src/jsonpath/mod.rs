@@ -11,7 +11,7 @@ pub use parse::{check_patterns_by, parse};
 use crate::numeric::Numeric;
 
 /// How deep expressions may nest, so that no input exhausts the stack.
-pub(crate) const DEPTH_MAX: usize = 400;
+pub(crate) const DEPTH_MAX: usize = 2000;
 
 /// A path.
 #[derive(Clone, Debug, PartialEq)]

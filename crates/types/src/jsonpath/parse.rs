@@ -39,6 +39,8 @@ struct Parser<'a> {
     token: Token,
     shown: &'a str,
     depth: usize,
+    /// An expression begins right after a parenthesis, which may be one that a sign is shown with.
+    opened: bool,
     filters: usize,
     subscripts: usize,
 }
@@ -57,7 +59,7 @@ impl<'a> Parser<'a> {
     fn new(text: &'a str) -> Result<Parser<'a>> {
         let mut lexer = Lexer::new(text);
         let (token, shown) = lexer.next()?;
-        Ok(Parser { lexer, token, shown, depth: 0, filters: 0, subscripts: 0 })
+        Ok(Parser { lexer, token, shown, depth: 0, opened: false, filters: 0, subscripts: 0 })
     }
 
     fn advance(&mut self) -> Result<Token> {
@@ -105,8 +107,9 @@ impl<'a> Parser<'a> {
     fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(err!(STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"));
+            return Err(near("memory exhausted", self.shown));
         }
+        base::stack::check()?;
         let result = f(self);
         self.depth -= 1;
         result
@@ -114,16 +117,38 @@ impl<'a> Parser<'a> {
 
     fn or(&mut self) -> Result<PathExpr> {
         self.nested(|p| {
-            let mut left = p.and()?;
-            while p.is("||") {
-                p.predicate(&left)?;
-                p.advance()?;
-                let right = p.and()?;
-                p.predicate(&right)?;
-                left = PathExpr::of(Head::Or(Box::new(left), Box::new(right)));
-            }
-            Ok(left)
+            let left = p.and()?;
+            p.or_from(left)
         })
+    }
+
+    fn or_from(&mut self, mut left: PathExpr) -> Result<PathExpr> {
+        while self.is("||") {
+            self.predicate(&left)?;
+            self.advance()?;
+            let right = self.and()?;
+            self.predicate(&right)?;
+            left = PathExpr::of(Head::Or(Box::new(left), Box::new(right)));
+        }
+        Ok(left)
+    }
+
+    /// What stands in parentheses. What begins with a sign, as paths are shown, takes less of the
+    /// stack.
+    fn inner(&mut self) -> Result<PathExpr> {
+        self.opened = true;
+        if !(self.is("-") || self.is("+")) {
+            return self.or();
+        }
+        let mut left = self.nested(Self::signed)?;
+        if !self.is(")") {
+            left = self.product_from(left)?;
+            left = self.sum_from(left)?;
+            left = self.comparison_from(left)?;
+            left = self.and_from(left)?;
+            left = self.or_from(left)?;
+        }
+        Ok(left)
     }
 
     fn predicate(&self, e: &PathExpr) -> Result<()> {
@@ -131,7 +156,11 @@ impl<'a> Parser<'a> {
     }
 
     fn and(&mut self) -> Result<PathExpr> {
-        let mut left = self.not()?;
+        let left = self.not()?;
+        self.and_from(left)
+    }
+
+    fn and_from(&mut self, mut left: PathExpr) -> Result<PathExpr> {
         while self.is("&&") {
             self.predicate(&left)?;
             self.advance()?;
@@ -146,6 +175,7 @@ impl<'a> Parser<'a> {
         if !self.accept("!")? {
             return self.comparison();
         }
+        self.opened = false;
         // Only a predicate in parentheses and EXISTS may follow.
         let inner = if self.is_word("exists") {
             self.exists()?
@@ -160,6 +190,7 @@ impl<'a> Parser<'a> {
     }
 
     fn exists(&mut self) -> Result<PathExpr> {
+        self.opened = false;
         self.advance()?;
         self.expect("(")?;
         let inner = self.sum()?;
@@ -172,6 +203,10 @@ impl<'a> Parser<'a> {
             return self.exists();
         }
         let left = self.sum()?;
+        self.comparison_from(left)
+    }
+
+    fn comparison_from(&mut self, left: PathExpr) -> Result<PathExpr> {
         if let Token::Symbol(s) = self.token
             && let Some((_, op)) = COMPARISONS.iter().find(|c| c.0 == s)
             && !left.is_predicate()
@@ -246,7 +281,11 @@ impl<'a> Parser<'a> {
     }
 
     fn sum(&mut self) -> Result<PathExpr> {
-        let mut left = self.product()?;
+        let left = self.product()?;
+        self.sum_from(left)
+    }
+
+    fn sum_from(&mut self, mut left: PathExpr) -> Result<PathExpr> {
         loop {
             let op = match self.token {
                 Token::Symbol("+") => Arith::Add,
@@ -266,7 +305,11 @@ impl<'a> Parser<'a> {
     }
 
     fn product(&mut self) -> Result<PathExpr> {
-        let mut left = self.signed()?;
+        let left = self.signed()?;
+        self.product_from(left)
+    }
+
+    fn product_from(&mut self, mut left: PathExpr) -> Result<PathExpr> {
         loop {
             let op = match self.token {
                 Token::Symbol("*") => Arith::Mul,
@@ -289,7 +332,13 @@ impl<'a> Parser<'a> {
             _ => return self.accessor(),
         };
         self.advance()?;
-        let arg = self.nested(|p| p.signed())?;
+        // A path is shown with parentheses around each sign; the two are one level, so that what
+        // is shown can be read again.
+        let shown = usize::from(std::mem::take(&mut self.opened));
+        self.depth -= shown;
+        let arg = self.nested(|p| p.signed());
+        self.depth += shown;
+        let arg = arg?;
         self.value(&arg)?;
         // A sign before a plain number is part of it.
         if let (Head::Number(n), true) = (&arg.head, arg.steps.is_empty()) {
@@ -328,6 +377,7 @@ impl<'a> Parser<'a> {
     }
 
     fn primary(&mut self) -> Result<PathExpr> {
+        self.opened = false;
         let head = match &self.token {
             Token::Symbol("$") => Head::Root,
             Token::Symbol("@") => {
@@ -338,7 +388,7 @@ impl<'a> Parser<'a> {
             }
             Token::Symbol("(") => {
                 self.advance()?;
-                let inner = self.or()?;
+                let inner = self.inner()?;
                 self.expect(")")?;
                 return Ok(self.wrapped(inner));
             }

@@ -1,6 +1,9 @@
 //! Roots, exponentials, logarithms and powers.
 
 use super::{DEC_DIGITS, Kind, MAX_DISPLAY_SCALE, MIN_SIG_DIGITS, Numeric, overflow};
+
+/// No power of e beyond this one is computed, which is PostgreSQL's bound.
+const EXP_MAX: f64 = 6000.0;
 use base::{Error, Result, err};
 
 /// Digits computed beyond those wanted.
@@ -130,7 +133,7 @@ impl Numeric {
     /// e to this number, to `scale` digits after the point.
     fn exp_to(&self, scale: i32) -> Result<Numeric> {
         let value = super::to_f64(self).unwrap_or(if self.negative { -1e9 } else { 1e9 });
-        if value.abs() >= 6000.0 * 3.0 {
+        if value.abs() >= EXP_MAX {
             if value > 0.0 {
                 return Err(overflow());
             }
@@ -249,7 +252,7 @@ impl Numeric {
         if base.is_nan() || self.is_nan() {
             return Ok(Numeric::NAN);
         }
-        if self.signum() < 0 && base.signum() != 0 {
+        if self.signum() < 0 && (base.signum() != 0 || self.kind == Kind::Infinity) {
             self.log_special()?;
         }
         let special = (base.log_special()?, self.log_special()?);
@@ -292,11 +295,15 @@ impl Numeric {
         let unit = 10f64.powi((8 - magnitude.ln_weight()).max(0));
         let ln = if (ln * unit).is_finite() { (ln * unit).round() / unit } else { ln };
         let value = ln * super::to_f64(exponent).unwrap_or(f64::INFINITY);
+        let rounded = (value * unit).round() / unit;
+        let value = if rounded.is_finite() { rounded } else { value };
         let digits = value * LOG10_E;
-        if digits > 131_072.0 + 16.0 {
+        // PostgreSQL's bound, with room for the estimate's error: what is further from one takes
+        // too long to compute.
+        if value > EXP_MAX + 20.0 {
             return Err(overflow());
         }
-        if digits < -20_000.0 {
+        if value < -EXP_MAX - 20.0 {
             return Ok(Numeric { dscale: MAX_DISPLAY_SCALE, ..Numeric::ZERO });
         }
         let scale =

@@ -251,7 +251,10 @@ impl Session {
             None => None,
             Some(expr) => {
                 let aenv = analyze::Env { catalog: &env.view, io: env.io() };
-                Some(analyze::relation_expr(&aenv, &rel, expr, ExprUse::CopyWhere)?)
+                let mut filter = analyze::relation_expr(&aenv, &rel, expr, ExprUse::CopyWhere)?;
+                refuse_generated(&rel, &filter)?;
+                with_table_oid(&rel, &mut filter)?;
+                Some(filter)
             }
         };
         let run = |source: &mut dyn Bytes| {
@@ -383,6 +386,12 @@ impl Session {
             }
             Some(query) => {
                 let raw = RawStmt { stmt: query.clone(), location: Default::default(), len: 0 };
+                if let parser::ast::Stmt::Select(s) = query
+                    && let parser::ast::SelectBody::Select(core) = &s.body
+                    && core.into.is_some()
+                {
+                    bail!(FEATURE_NOT_SUPPORTED, "COPY (SELECT INTO) is not supported");
+                }
                 let columns = self.analyse(Some(&raw), &[])?.columns.len();
                 match columns {
                     0 => {
@@ -481,7 +490,13 @@ fn check_target(rel: &RelationDesc) -> Result<()> {
         RelKind::Partitioned => return Ok(()),
         _ => bail!(WRONG_OBJECT_TYPE, "cannot copy to non-table relation \"{}\"", rel.name),
     };
-    Err(err!(WRONG_OBJECT_TYPE, "cannot copy to {what} \"{}\"", rel.name))
+    let e = err!(WRONG_OBJECT_TYPE, "cannot copy to {what} \"{}\"", rel.name);
+    Err(match rel.kind {
+        RelKind::View => {
+            e.hint("To enable copying to a view, provide an INSTEAD OF INSERT trigger.")
+        }
+        _ => e,
+    })
 }
 
 fn check_source(rel: &RelationDesc) -> Result<()> {
@@ -497,4 +512,45 @@ fn check_source(rel: &RelationDesc) -> Result<()> {
         _ => bail!(WRONG_OBJECT_TYPE, "cannot copy from non-table relation \"{}\"", rel.name),
     };
     Err(err!(WRONG_OBJECT_TYPE, "cannot copy from {what} \"{}\"", rel.name).hint(hint))
+}
+
+/// Fails if the condition is about generated columns: they have no values yet.
+fn refuse_generated(rel: &RelationDesc, filter: &ir::Expr) -> Result<()> {
+    let used = crate::cook::columns_of(filter);
+    let attrs = rel.tuple.attrs.iter().enumerate();
+    let mut named = attrs.filter(|(i, a)| {
+        a.generated != 0 && !a.dropped && (used.contains(&0) || used.contains(&(*i as i16 + 1)))
+    });
+    match named.next() {
+        None => Ok(()),
+        Some((_, a)) => Err(err!(
+            INVALID_COLUMN_REFERENCE,
+            "generated columns are not supported in COPY FROM WHERE conditions"
+        )
+        .detail(format!("Column \"{}\" is a generated column.", a.name))),
+    }
+}
+
+/// Rows that have not come in yet have no system columns but their table.
+fn with_table_oid(rel: &RelationDesc, filter: &mut ir::Expr) -> Result<()> {
+    let mut other = false;
+    ir::walk::transform(filter, &mut |e| {
+        let ir::Expr::Var(v) = e else { return };
+        match v.attno {
+            -6 if v.levels_up == 0 => {
+                *e = ir::Expr::Const(ir::Const {
+                    ty: v.ty,
+                    typmod: -1,
+                    collation: base::Oid::INVALID,
+                    value: types::Datum::U32(rel.oid.0),
+                    location: None,
+                });
+            }
+            n => other |= n < 0,
+        }
+    });
+    match other {
+        true => Err(base::Error::unsupported("system columns in COPY FROM WHERE")),
+        false => Ok(()),
+    }
 }

@@ -306,7 +306,7 @@ impl Alter<'_, '_> {
         }
         if used {
             bail!(
-                INVALID_OBJECT_DEFINITION,
+                INVALID_TABLE_DEFINITION,
                 "cannot {what} column \"{}\" because it is part of the partition key of relation \"{}\"",
                 rel.tuple.attrs[n as usize - 1].name,
                 rel.name

@@ -100,6 +100,11 @@ impl Alter<'_, '_> {
     fn set_options(&self, rel: &RelationDesc, options: &[DefElem], reset: bool) -> Result<()> {
         let (toast, own): (Vec<&DefElem>, Vec<&DefElem>) =
             options.iter().partition(|o| o.namespace.as_deref() == Some("toast"));
+        if rel.kind == RelKind::Partitioned && !own.is_empty() && !reset {
+            let text = "cannot specify storage parameters for a partitioned table";
+            return Err(err!(WRONG_OBJECT_TYPE, "{text}")
+                .hint("Specify storage parameters for its leaf partitions instead."));
+        }
         let mut all: Vec<String> = rel
             .options
             .iter()

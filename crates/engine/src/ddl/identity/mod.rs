@@ -109,6 +109,11 @@ fn relation_kind(kind: RelKind) -> &'static str {
     }
 }
 
+/// Whether objects have addresses in this system table.
+pub fn is_class(table: Oid) -> bool {
+    CLASSES.iter().any(|c| c.table == table)
+}
+
 /// The name of a column, system columns too.
 pub fn column_name(rel: &RelationDesc, number: i32) -> Option<String> {
     match usize::try_from(number) {
@@ -149,8 +154,11 @@ impl Ddl<'_> {
         Ok(match a.class {
             oids::PG_CLASS => {
                 let rel = self.view.find_relation(a.object)?;
+                let found = rel.is_some();
                 let kind = rel.map_or(facts.kind, |r| relation_kind(r.kind));
-                if a.sub == 0 { kind.to_string() } else { format!("{kind} column") }
+                // Of what is not there, no more is told.
+                let column = a.sub != 0 && found;
+                if column { format!("{kind} column") } else { kind.to_string() }
             }
             oids::PG_PROC => match self.view.find_proc(a.object)?.map(|p| p.kind) {
                 Some(b'a') => "aggregate".to_string(),

@@ -167,6 +167,8 @@ fn root_of(c: &PlanCompiler, m: &ir::ModifyTable) -> Result<Option<Arc<RelationD
     let rti = match m.operation {
         CmdType::Insert => m.nominal,
         CmdType::Update | CmdType::Merge if m.root > 0 => m.root,
+        // A table without partitions has none to insert into.
+        CmdType::Merge if m.nominal > 0 => m.nominal,
         _ => return Ok(None),
     };
     let ir::RteKind::Relation { relid, .. } = &c.stmt.rtable[rti as usize - 1].kind else {
@@ -216,7 +218,11 @@ fn compile_router(
         }
     }
     let Some(first) = m.targets.first() else { return Ok((None, Vec::new())) };
-    let rti = if m.operation == CmdType::Insert { first.rtindex } else { m.root };
+    let rti = match m.operation {
+        CmdType::Insert => first.rtindex,
+        _ if m.root > 0 => m.root,
+        _ => m.nominal,
+    };
     let rels = route::leaf_rels(c, &router, rti)?;
     let mut leaves = Vec::new();
     for rel in rels {
@@ -331,11 +337,8 @@ impl TargetProg {
     fn check_options(&self, run: &mut Run, row: &[Datum], kinds: &[CheckOptionKind]) -> Result<()> {
         for o in self.options.iter().filter(|o| kinds.contains(&o.kind)) {
             let ok = o.prog.eval(run, RowInput::Row(row))?;
-            let violated = match o.kind {
-                CheckOptionKind::View => matches!(ok, Datum::Bool(false)),
-                _ => !ok.as_bool(),
-            };
-            if violated {
+            // Unlike a CHECK constraint it has to be true: the row must be seen afterwards.
+            if ok != Datum::Bool(true) {
                 return Err(self.option_violation(run, row, o));
             }
         }

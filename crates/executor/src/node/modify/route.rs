@@ -19,6 +19,8 @@ enum Key {
 /// A partitioned table of the tree.
 struct Level {
     rel: Arc<RelationDesc>,
+    /// The name of its schema.
+    schema: Arc<str>,
     partitioning: Partitioning,
     keys: Vec<Key>,
     /// Where its columns are in a row of the root; none if they lie the same.
@@ -138,7 +140,8 @@ impl Router {
 
 fn no_partition(run: &Run, level: &Level, key: &[Datum]) -> Error {
     let rel = &level.rel;
-    let e = err!(CHECK_VIOLATION, "no partition of relation \"{}\" found for row", rel.name);
+    let e = err!(CHECK_VIOLATION, "no partition of relation \"{}\" found for row", rel.name)
+        .table(&*level.schema, &*rel.name);
     let (mut names, mut values) = (Vec::new(), Vec::new());
     for (k, v) in level.keys.iter().zip(key) {
         let Key::Column(i) = k else {
@@ -189,7 +192,8 @@ impl Level {
             }
         }
         let map = column_map(root, rel);
-        Ok(Level { rel: Arc::clone(rel), partitioning, keys, map, children })
+        let schema = c.ec.catalog.namespace(rel.namespace)?.name.clone();
+        Ok(Level { rel: Arc::clone(rel), schema, partitioning, keys, map, children })
     }
 }
 

@@ -171,8 +171,12 @@ pub(super) fn of_circle(n: i32, c: &Circle) -> Result<Polygon> {
     if n < 2 {
         bail!(INVALID_PARAMETER_VALUE, "must request at least 2 points");
     }
-    if n as usize > (1 << 30) / 16 {
+    let size = i64::from(n) * 16 + 40;
+    if size > i64::from(i32::MAX) {
         bail!(PROGRAM_LIMIT_EXCEEDED, "too many points requested");
+    }
+    if size > 0x3fff_ffff {
+        bail!(INTERNAL_ERROR, "invalid memory alloc request size {size}");
     }
     let step = 2.0 * std::f64::consts::PI / n as f64;
     let mut points = Vec::with_capacity(n as usize);

@@ -55,13 +55,22 @@ pub(crate) enum Variables<'a> {
     Items(&'a [(String, Item)]),
 }
 
+/// How a path is run.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Mode {
+    /// Times may be compared by the session's time zone.
+    pub(crate) zoned: bool,
+    /// Only whether there is a result matters.
+    pub(crate) exists: bool,
+}
+
 /// Runs a path: the results so far and the error that ended it, if one did.
 pub(crate) fn evaluate(
     env: &dyn FnEnv,
     path: &JsonPath,
     root: &Json,
     vars: Variables,
-    zoned: bool,
+    mode: Mode,
 ) -> Result<(Vec<Item>, Option<Error>)> {
     let root = Item::Json(root.clone());
     let mut exec = Exec {
@@ -70,13 +79,17 @@ pub(crate) fn evaluate(
         vars,
         lax: path.lax,
         forgive: path.lax,
-        zoned,
+        zoned: mode.zoned,
         size: None,
         patterns: HashMap::new(),
         steps: 0,
     };
     let mut out = Vec::new();
-    match exec.expr(&path.expr, &root, path.lax, &mut out) {
+    let outcome = match mode.exists {
+        true => exec.probe(&path.expr, &root, &mut out),
+        false => exec.expr(&path.expr, &root, path.lax, &mut out),
+    };
+    match outcome {
         Ok(()) => Ok((out, None)),
         Err(Fail::Soft(e)) => Ok((out, Some(e))),
         Err(Fail::Hard(e)) => Err(e),
@@ -111,12 +124,25 @@ impl From<bool> for Truth {
 }
 
 impl Exec<'_> {
+    /// The results of an expression of which only whether there are any matters: a sign passes
+    /// over what is no number then.
+    fn probe(&mut self, e: &PathExpr, item: &Item, out: &mut Vec<Item>) -> Outcome {
+        let Head::Signed(_, a) = &e.head else { return self.expr(e, item, self.lax, out) };
+        if !self.lax || !e.steps.is_empty() {
+            return self.expr(e, item, self.lax, out);
+        }
+        let found = self.unwrapped(a, item)?;
+        out.extend(found.into_iter().filter(|f| matches!(f, Item::Json(Json::Number(_)))));
+        Ok(())
+    }
+
     /// All results of an expression, with `item` as `@`.
     fn expr(&mut self, e: &PathExpr, item: &Item, unwrap: bool, out: &mut Vec<Item>) -> Outcome {
         self.steps += 1;
         if self.steps.is_multiple_of(4096) {
             self.env.check_interrupts().map_err(Fail::Hard)?;
         }
+        base::stack::check().map_err(Fail::Hard)?;
         let head = match &e.head {
             Head::Root => self.root.clone(),
             Head::Current => item.clone(),
@@ -474,7 +500,7 @@ impl Exec<'_> {
             Head::IsUnknown(a) => (self.truth(a, item)? == Truth::Unknown).into(),
             Head::Exists(a) => {
                 let mut found = Vec::new();
-                match self.expr(a, item, self.lax, &mut found) {
+                match self.probe(a, item, &mut found) {
                     _ if self.lax && !found.is_empty() => Truth::True,
                     Ok(()) => (!found.is_empty()).into(),
                     Err(Fail::Soft(_)) => Truth::Unknown,

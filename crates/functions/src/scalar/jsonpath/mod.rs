@@ -5,7 +5,7 @@ mod method;
 mod mutable;
 mod time;
 
-pub(crate) use exec::{Item, Variables, evaluate};
+pub(crate) use exec::{Item, Mode, Variables, evaluate};
 pub(crate) use mutable::is_mutable;
 pub(crate) use time::{Kind as TimeKind, text_of as time_text};
 
@@ -78,7 +78,7 @@ fn variables(json: &Json) -> Result<&Json> {
 fn run(
     cx: &mut FnCtx,
     args: &[Datum],
-    zoned: bool,
+    mode: Mode,
 ) -> Result<(Vec<Json>, Option<base::Error>, bool)> {
     let path = stored_path(cx, args[1].as_bytes())?;
     let root = decode(args[0].as_bytes());
@@ -87,14 +87,9 @@ fn run(
         Some(v) => Variables::Object(variables(v)?),
         None => Variables::None,
     };
-    let silent = args.get(3).is_none_or(Datum::as_bool);
-    let (found, failed) = evaluate(cx.env, &path, &root, vars, zoned)?;
+    let (found, failed) = evaluate(cx.env, &path, &root, vars, mode)?;
     let found = found.into_iter().map(Item::into_json).collect();
-    match failed {
-        Some(e) if !silent => Ok((found, Some(e), path.lax)),
-        Some(e) => Ok((found, Some(e), path.lax)),
-        None => Ok((found, None, path.lax)),
-    }
+    Ok((found, failed, path.lax))
 }
 
 fn is_silent(args: &[Datum]) -> bool {
@@ -102,14 +97,14 @@ fn is_silent(args: &[Datum]) -> bool {
 }
 
 fn all(cx: &mut FnCtx, args: &[Datum], zoned: bool) -> Result<Vec<Json>> {
-    match run(cx, args, zoned)? {
+    match run(cx, args, Mode { zoned, exists: false })? {
         (_, Some(e), _) if !is_silent(args) => Err(e),
         (found, _, _) => Ok(found),
     }
 }
 
 fn exists(cx: &mut FnCtx, args: &[Datum], zoned: bool) -> Result<Datum> {
-    let (found, failed, lax) = run(cx, args, zoned)?;
+    let (found, failed, lax) = run(cx, args, Mode { zoned, exists: true })?;
     match failed {
         // What comes after the first result is not looked at.
         _ if lax && !found.is_empty() => Ok(Datum::Bool(true)),

@@ -164,7 +164,13 @@ impl Time {
             let (plain, with) = if self.kind.zoned() { (other, self) } else { (self, other) };
             need_zone(plain.kind, with.kind, zoned)?;
             let order = self.instant(env).cmp(&other.instant(env));
-            return Ok(Some(order));
+            if !is_time(self) {
+                return Ok(Some(order));
+            }
+            // A time without zone is taken as one with the session's.
+            let here = zone_offset(env, env.transaction_timestamp()) as i32;
+            let offset = |t: &Time| if t.kind == Kind::Time { here } else { t.offset };
+            return Ok(Some(order.then(offset(other).cmp(&offset(self)))));
         }
         if self.kind.zoned() {
             let order = self.instant(env).cmp(&other.instant(env));

@@ -1,0 +1,182 @@
+//! What one session has counted: since it began, for `pg_stat_get_backend_io` and `_wal`, and in
+//! its open transaction, for `pg_stat_xact_*`.
+//!
+//! While a statement runs, everything is counted by its thread only. [`begin`] notes where the
+//! thread's counters are, [`end`] gives the difference; what belongs to a transaction that goes on
+//! is kept with the session ([`OpenCounts`]) between its statements.
+
+use base::{Oid, RelFile};
+use buffer::counts::{CONTEXTS, OPS};
+use executor::counts::{Counts, Key};
+use executor::function_counts::Calls;
+use os::sync::Mutex;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use wal::{WalUsage, WalWrites};
+
+/// What a session has read and written.
+#[derive(Clone, Debug)]
+pub(crate) struct Figures {
+    /// Of the page cache: by context, then operation.
+    pub io: [u64; CONTEXTS * OPS],
+    /// Records.
+    pub wal: WalUsage,
+    /// Of the log's files.
+    pub writes: WalWrites,
+    /// When they were reset, in microseconds since 1970; 0 is never.
+    pub reset: i64,
+}
+
+impl Default for Figures {
+    fn default() -> Figures {
+        let (wal, writes) = Default::default();
+        Figures { io: [0; CONTEXTS * OPS], wal, writes, reset: 0 }
+    }
+}
+
+impl Figures {
+    fn of_thread() -> Figures {
+        Figures {
+            io: buffer::counts::of_backend(),
+            wal: WalUsage::current(),
+            writes: WalWrites::of_thread(),
+            reset: 0,
+        }
+    }
+
+    /// What has come since.
+    fn since(&self, before: &Figures) -> Figures {
+        let (w, b) = (&self.writes, &before.writes);
+        Figures {
+            io: std::array::from_fn(|i| self.io[i].wrapping_sub(before.io[i])),
+            wal: self.wal - before.wal,
+            writes: WalWrites {
+                writes: w.writes - b.writes,
+                bytes: w.bytes - b.bytes,
+                syncs: w.syncs - b.syncs,
+                write_nanos: w.write_nanos - b.write_nanos,
+                sync_nanos: w.sync_nanos - b.sync_nanos,
+            },
+            reset: 0,
+        }
+    }
+
+    /// Adds others.
+    pub fn add(&mut self, o: &Figures) {
+        self.io.iter_mut().zip(o.io).for_each(|(sum, n)| *sum = sum.wrapping_add(n));
+        self.wal += o.wal;
+        self.writes.writes += o.writes.writes;
+        self.writes.bytes += o.writes.bytes;
+        self.writes.syncs += o.writes.syncs;
+        self.writes.write_nanos += o.writes.write_nanos;
+        self.writes.sync_nanos += o.writes.sync_nanos;
+    }
+}
+
+thread_local! {
+    /// The session whose statement the thread runs, and its counters when that began.
+    static RUNS: RefCell<Option<(i32, Figures)>> = const { RefCell::new(None) };
+}
+
+/// The thread begins to work for a session, or goes on.
+pub(crate) fn begin(pid: i32) {
+    RUNS.with(|runs| {
+        let mut runs = runs.borrow_mut();
+        if runs.as_ref().is_none_or(|r| r.0 != pid) {
+            forget_statement();
+            *runs = Some((pid, Figures::of_thread()));
+        }
+    });
+}
+
+/// The thread has done what it did for a session: what that was.
+pub(crate) fn end(pid: i32) -> Option<Figures> {
+    let began = RUNS.with(|runs| runs.borrow_mut().take_if(|r| r.0 == pid))?;
+    Some(Figures::of_thread().since(&began.1))
+}
+
+fn forget_statement() {
+    executor::counts::forget_statement();
+    executor::function_counts::forget_statement();
+    buffer::counts::forget_statement();
+}
+
+/// What the statements of an open transaction have counted that are over.
+#[derive(Default)]
+struct Kept {
+    relations: HashMap<Key, Counts>,
+    blocks: HashMap<(u32, u32), (u64, u64)>,
+    functions: HashMap<Key, Calls>,
+}
+
+/// What a session's open transaction has counted.
+#[derive(Default)]
+pub(crate) struct OpenCounts(Mutex<Option<Box<Kept>>>);
+
+impl OpenCounts {
+    /// A statement is over, and the transaction goes on.
+    pub fn keep_statement(&self) {
+        let mut kept = self.0.lock();
+        let kept = kept.get_or_insert_default();
+        for (key, counts) in executor::counts::take_statement() {
+            kept.relations.entry(key).or_default().add(&counts);
+        }
+        for (key, (hits, reads)) in buffer::counts::take_statement() {
+            let sum = kept.blocks.entry(key).or_default();
+            *sum = (sum.0 + hits, sum.1 + reads);
+        }
+        for (key, calls) in executor::function_counts::take_statement() {
+            kept.functions.entry(key).or_default().add(&calls);
+        }
+    }
+
+    /// The transaction is over.
+    pub fn forget(&self) {
+        forget_statement();
+        self.0.lock().take();
+    }
+
+    /// A relation's counters.
+    pub fn relation(&self, key: Key) -> Counts {
+        let mut sum = executor::counts::of_statement(key);
+        if let Some(before) = self.0.lock().as_ref().and_then(|k| k.relations.get(&key)) {
+            sum.add(before);
+        }
+        sum
+    }
+
+    /// Hits and reads of a relation's pages.
+    pub fn blocks(&self, file: RelFile) -> (u64, u64) {
+        let now = buffer::counts::of_statement(file);
+        let kept = self.0.lock();
+        let key = (file.database.0, file.number);
+        let before = kept.as_ref().and_then(|k| k.blocks.get(&key)).copied().unwrap_or_default();
+        (now.0 + before.0, now.1 + before.1)
+    }
+
+    /// Calls of a function; none if there were none.
+    pub fn function(&self, database: Oid, function: Oid) -> Option<Calls> {
+        let mut sum = executor::function_counts::of_statement((database, function));
+        let kept = self.0.lock();
+        if let Some(before) = kept.as_ref().and_then(|k| k.functions.get(&(database, function))) {
+            sum.add(before);
+        }
+        (sum.calls > 0).then_some(sum)
+    }
+}
+
+impl crate::Session {
+    /// The thread works for the session from now on.
+    pub(crate) fn begin_counting(&self) {
+        begin(self.place.pid());
+    }
+
+    /// It does not any more.
+    pub(crate) fn end_counting(&self) {
+        let Some(used) = end(self.place.pid()) else { return };
+        self.place.add_figures(&used);
+        if self.core.has_txn() {
+            self.core.changes.open.keep_statement();
+        }
+    }
+}
