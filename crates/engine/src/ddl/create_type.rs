@@ -350,8 +350,6 @@ impl Ddl<'_> {
             io,
             collation: Oid::INVALID,
         };
-        let analyzed_by =
-            |oid: u32| move |row: &mut SysRow| row.set_oid("typanalyze", Oid(oid)).map(drop);
         let new = range(last, b'r', [3834, 3835, 3836, 3837]);
         let oid = self.insert_type(&new, &analyzed_by(3916))?;
         let multi_name = match &multirange_name {
@@ -882,6 +880,11 @@ pub(super) fn def_name(o: &DefElem) -> Option<Name> {
         DefValue::Names(parts) => Some(Name { parts: parts.clone(), pos: o.pos }),
         _ => def_text(o).map(|t| Name { parts: vec![t], pos: o.pos }),
     }
+}
+
+/// Fills in the function that gathers a type's statistics.
+fn analyzed_by(oid: u32) -> impl Fn(&mut SysRow) -> Result<()> {
+    move |row| row.set_oid("typanalyze", Oid(oid)).map(drop)
 }
 
 /// The name of the multirange type of a range type.
