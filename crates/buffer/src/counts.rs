@@ -85,6 +85,14 @@ struct Visit {
     before: (u64, u64),
 }
 
+/// What a thread has done since it was asked, and which of it is not zero.
+struct Used {
+    cells: [Cell<u64>; CONTEXTS * OPS],
+    touched: Cell<u64>,
+}
+
+const _: () = assert!(CONTEXTS * OPS <= 64);
+
 /// What the thread's statement has used.
 #[derive(Default)]
 struct Statement {
@@ -117,6 +125,9 @@ impl Drop for Lease {
 thread_local! {
     static OWN: Cell<Option<&'static Table>> = const { Cell::new(None) };
     static BACKEND: Cell<u8> = const { Cell::new(0) };
+    static USED: Used = const {
+        Used { cells: [const { Cell::new(0) }; CONTEXTS * OPS], touched: Cell::new(0) }
+    };
     static LEASE: Cell<Option<Lease>> = const { Cell::new(None) };
     /// The number of the thread's statement: other than any that the table has seen.
     static NUMBER: Cell<u64> = const { Cell::new(0) };
@@ -232,18 +243,17 @@ pub fn forget_statement() {
     });
 }
 
-/// Hits and reads of relations by this thread's statement: database, file number, both counts.
-/// Another statement begins.
-pub fn take_statement() -> Vec<((u32, u32), (u64, u64))> {
-    let used = STATEMENT.with(|s| {
+/// Gives `f` hits and reads of relations by this thread's statement: database and file number,
+/// both counts. Another statement begins.
+pub fn take_statement(mut f: impl FnMut((u32, u32), (u64, u64))) {
+    STATEMENT.with(|s| {
         let s = s.borrow();
         let table = own();
         let visits = s.visits.iter().map(|v| (v.key, made(&table.places[v.at], v.before)));
         let all = visits.chain(s.left.iter().copied()).filter(|u| u.1 != (0, 0));
-        all.map(|(key, used)| (((key >> 32) as u32, key as u32), used)).collect()
+        all.for_each(|(key, used)| f(((key >> 32) as u32, key as u32), used));
     });
     forget_statement();
-    used
 }
 
 /// Hits and reads of a relation by this thread's statement so far.
@@ -258,11 +268,18 @@ pub fn of_statement(file: RelFile) -> (u64, u64) {
     })
 }
 
-/// What this thread has done as what it is: by [`Context`], then [`Op`].
-pub fn of_backend() -> [u64; CONTEXTS * OPS] {
-    let at = BACKEND.get() as usize * CONTEXTS * OPS;
-    let cells = &own().cells[at..at + CONTEXTS * OPS];
-    std::array::from_fn(|i| cells[i].load(Relaxed))
+/// Gives `f` what this thread has done since it was last asked: places by [`Context`], then
+/// [`Op`], each with its count.
+#[inline]
+pub fn take_used(mut f: impl FnMut(usize, u64)) {
+    USED.with(|used| {
+        let mut touched = used.touched.replace(0);
+        while touched != 0 {
+            let at = touched.trailing_zeros() as usize;
+            touched &= touched - 1;
+            f(at, used.cells[at].replace(0));
+        }
+    });
 }
 
 #[cold]
@@ -280,8 +297,14 @@ fn replace(table: &Table, place: &Place, key: u64) {
 }
 
 #[inline]
-fn cell(table: &Table, context: Context, op: Op) -> &AtomicU64 {
-    &table.cells[(BACKEND.get() as usize * CONTEXTS + context as usize) * OPS + op as usize]
+fn count(table: &Table, context: Context, op: Op, n: u64) {
+    let at = context as usize * OPS + op as usize;
+    bump(&table.cells[BACKEND.get() as usize * CONTEXTS * OPS + at], n);
+    USED.with(|used| {
+        let cell = &used.cells[at];
+        cell.set(cell.get().wrapping_add(n));
+        used.touched.set(used.touched.get() | 1 << at);
+    });
 }
 
 /// A page was found in memory.
@@ -289,19 +312,19 @@ fn cell(table: &Table, context: Context, op: Op) -> &AtomicU64 {
 pub(crate) fn hit(file: RelFile, context: Context) {
     let table = own();
     bump(&place(table, file).hits, 1);
-    bump(cell(table, context, Op::Hit), 1);
+    count(table, context, Op::Hit, 1);
 }
 
 /// A page was read.
 pub(crate) fn read(file: RelFile, context: Context) {
     let table = own();
     bump(&place(table, file).reads, 1);
-    bump(cell(table, context, Op::Read), 1);
+    count(table, context, Op::Read, 1);
 }
 
 /// Something else was done `n` times, or took so many nanoseconds.
 pub(crate) fn add(context: Context, op: Op, n: u64) {
-    bump(cell(own(), context, op), n);
+    count(own(), context, op, n);
 }
 
 /// How often this thread has done something, whatever for.
@@ -418,7 +441,8 @@ mod tests {
         work();
         assert_eq!(of_statement(file(3)), (5, 1));
         assert_eq!(of_statement(file(clash)), (5, 0));
-        let mut used = take_statement();
+        let mut used = Vec::new();
+        take_statement(|key, counts| used.push((key, counts)));
         used.sort();
         assert_eq!(used.iter().filter(|u| u.0 == (9_999, 3)).map(|u| u.1.0).sum::<u64>(), 5);
         assert_eq!(of_statement(file(3)), (0, 0));

@@ -35,6 +35,12 @@ impl SysRow {
         Ok(SysRow { table, tid: Tid::INVALID, file: 0, values })
     }
 
+    /// The row as a new version of another.
+    pub fn in_place_of(mut self, old: &SysRow) -> SysRow {
+        (self.tid, self.file) = (old.tid, old.file);
+        self
+    }
+
     fn position(&self, column: &str) -> Result<usize> {
         self.table.tuple.position(column).ok_or_else(|| {
             Error::internal(format!("no column \"{column}\" in \"{}\"", self.table.name))

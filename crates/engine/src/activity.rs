@@ -347,8 +347,8 @@ impl Place {
     }
 
     /// Adds what the session has read and written.
-    pub(crate) fn add_figures(&self, more: &Figures) {
-        self.entry.figures.lock().get_or_insert_default().add(more);
+    pub(crate) fn add_figures(&self, add: impl FnOnce(&mut Figures)) {
+        add(self.entry.figures.lock().get_or_insert_default());
     }
 
     /// Changes what others see.

@@ -124,9 +124,9 @@ pub fn forget_statement() {
     OWN.with(|own| own.borrow_mut().statement.clear());
 }
 
-/// Takes what this thread's statement has counted.
-pub fn take_statement() -> Vec<(Key, Counts)> {
-    OWN.with(|own| std::mem::take(&mut own.borrow_mut().statement))
+/// Gives `f` what this thread's statement has counted, which is forgotten.
+pub fn take_statement(mut f: impl FnMut(Key, &Counts)) {
+    OWN.with(|own| own.borrow_mut().statement.drain(..).for_each(|(key, counts)| f(key, &counts)));
 }
 
 /// What this thread's statement has counted of a relation.
@@ -260,7 +260,9 @@ mod tests {
         let other = os::thread::spawn("t", move || scanned(key, 1, 1, 0)).unwrap();
         other.join().unwrap();
         assert_eq!(of_statement(key).returned, 15);
-        assert_eq!(take_statement().len(), 2);
+        let mut taken = 0;
+        take_statement(|_, _| taken += 1);
+        assert_eq!(taken, 2);
         assert_eq!(of_statement(key), Counts::default());
         let mut sum = Counts::default();
         drain(|k, c| {

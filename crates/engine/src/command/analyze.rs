@@ -575,11 +575,10 @@ fn store(
     let rows = &session.core.store;
     let key = [Datum::U32(place.0.0), Datum::I16(place.1), Datum::Bool(place.2)];
     let old = rows.index_scan(indexes::PG_STATISTIC_RELID, &key)?.into_iter().next();
-    let mut row = statistic_row(place, attr, stats, order)?;
+    let row = statistic_row(place, attr, stats, order)?;
     match old {
         Some(old) => {
-            row.tid = old.tid;
-            rows.update(row)?;
+            rows.update(row.in_place_of(&old))?;
         }
         None => {
             rows.insert(row)?;

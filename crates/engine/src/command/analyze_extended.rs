@@ -378,8 +378,7 @@ fn store(
     }
     match old {
         Some(old) => {
-            row.tid = old.tid;
-            rows.update(row)?;
+            rows.update(row.in_place_of(&old))?;
         }
         None => {
             rows.insert(row)?;

@@ -9,6 +9,7 @@ use base::{Oid, RelFile};
 use buffer::counts::{CONTEXTS, OPS};
 use executor::counts::{Counts, Key};
 use executor::function_counts::Calls;
+use foldhash::fast::RandomState;
 use os::sync::Mutex;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -35,64 +36,42 @@ impl Default for Figures {
 }
 
 impl Figures {
-    fn of_thread() -> Figures {
-        Figures {
-            io: buffer::counts::of_backend(),
-            wal: WalUsage::current(),
-            writes: WalWrites::of_thread(),
-            reset: 0,
-        }
+    /// Adds what the thread has done since it began to work for the session.
+    fn take_from_thread(&mut self, began: &Began) {
+        buffer::counts::take_used(|at, n| self.io[at] = self.io[at].wrapping_add(n));
+        self.wal += WalUsage::current() - began.wal;
+        let (w, b) = (WalWrites::of_thread(), &began.writes);
+        self.writes.writes += w.writes - b.writes;
+        self.writes.bytes += w.bytes - b.bytes;
+        self.writes.syncs += w.syncs - b.syncs;
+        self.writes.write_nanos += w.write_nanos - b.write_nanos;
+        self.writes.sync_nanos += w.sync_nanos - b.sync_nanos;
     }
+}
 
-    /// What has come since.
-    fn since(&self, before: &Figures) -> Figures {
-        let (w, b) = (&self.writes, &before.writes);
-        Figures {
-            io: std::array::from_fn(|i| self.io[i].wrapping_sub(before.io[i])),
-            wal: self.wal - before.wal,
-            writes: WalWrites {
-                writes: w.writes - b.writes,
-                bytes: w.bytes - b.bytes,
-                syncs: w.syncs - b.syncs,
-                write_nanos: w.write_nanos - b.write_nanos,
-                sync_nanos: w.sync_nanos - b.sync_nanos,
-            },
-            reset: 0,
-        }
-    }
-
-    /// Adds others.
-    pub fn add(&mut self, o: &Figures) {
-        self.io.iter_mut().zip(o.io).for_each(|(sum, n)| *sum = sum.wrapping_add(n));
-        self.wal += o.wal;
-        self.writes.writes += o.writes.writes;
-        self.writes.bytes += o.writes.bytes;
-        self.writes.syncs += o.writes.syncs;
-        self.writes.write_nanos += o.writes.write_nanos;
-        self.writes.sync_nanos += o.writes.sync_nanos;
-    }
+/// Where a thread's counters were when it began to work for a session.
+struct Began {
+    pid: i32,
+    wal: WalUsage,
+    writes: WalWrites,
 }
 
 thread_local! {
     /// The session whose statement the thread runs, and its counters when that began.
-    static RUNS: RefCell<Option<(i32, Figures)>> = const { RefCell::new(None) };
+    static RUNS: RefCell<Option<Began>> = const { RefCell::new(None) };
 }
 
 /// The thread begins to work for a session, or goes on.
-pub(crate) fn begin(pid: i32) {
+fn begin(pid: i32) {
     RUNS.with(|runs| {
         let mut runs = runs.borrow_mut();
-        if runs.as_ref().is_none_or(|r| r.0 != pid) {
+        if runs.as_ref().is_none_or(|r| r.pid != pid) {
             forget_statement();
-            *runs = Some((pid, Figures::of_thread()));
+            buffer::counts::take_used(|_, _| ());
+            let (wal, writes) = (WalUsage::current(), WalWrites::of_thread());
+            *runs = Some(Began { pid, wal, writes });
         }
     });
-}
-
-/// The thread has done what it did for a session: what that was.
-pub(crate) fn end(pid: i32) -> Option<Figures> {
-    let began = RUNS.with(|runs| runs.borrow_mut().take_if(|r| r.0 == pid))?;
-    Some(Figures::of_thread().since(&began.1))
 }
 
 fn forget_statement() {
@@ -104,9 +83,9 @@ fn forget_statement() {
 /// What the statements of an open transaction have counted that are over.
 #[derive(Default)]
 struct Kept {
-    relations: HashMap<Key, Counts>,
-    blocks: HashMap<(u32, u32), (u64, u64)>,
-    functions: HashMap<Key, Calls>,
+    relations: HashMap<Key, Counts, RandomState>,
+    blocks: HashMap<(u32, u32), (u64, u64), RandomState>,
+    functions: HashMap<Key, Calls, RandomState>,
 }
 
 /// What a session's open transaction has counted.
@@ -118,13 +97,13 @@ impl OpenCounts {
     pub fn keep_statement(&self) {
         let mut kept = self.0.lock();
         let kept = kept.get_or_insert_default();
-        for (key, counts) in executor::counts::take_statement() {
-            kept.relations.entry(key).or_default().add(&counts);
-        }
-        for (key, (hits, reads)) in buffer::counts::take_statement() {
+        executor::counts::take_statement(|key, counts| {
+            kept.relations.entry(key).or_default().add(counts);
+        });
+        buffer::counts::take_statement(|key, (hits, reads)| {
             let sum = kept.blocks.entry(key).or_default();
             *sum = (sum.0 + hits, sum.1 + reads);
-        }
+        });
         for (key, calls) in executor::function_counts::take_statement() {
             kept.functions.entry(key).or_default().add(&calls);
         }
@@ -173,8 +152,11 @@ impl crate::Session {
 
     /// It does not any more.
     pub(crate) fn end_counting(&self) {
-        let Some(used) = end(self.place.pid()) else { return };
-        self.place.add_figures(&used);
+        let pid = self.place.pid();
+        let Some(began) = RUNS.with(|runs| runs.borrow_mut().take_if(|r| r.pid == pid)) else {
+            return;
+        };
+        self.place.add_figures(|figures| figures.take_from_thread(&began));
         if self.core.has_txn() {
             self.core.changes.open.keep_statement();
         }
