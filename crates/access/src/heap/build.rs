@@ -6,7 +6,7 @@ use super::prune::Fate;
 use super::rel::HeapRel;
 use super::visibility::{Chain, PageFacts, Undertaker};
 use base::progress::{self, Command};
-use base::{BlockNo, Error, Fork, PAGE_SIZE, Result, Tid, WaitEvent};
+use base::{BlockNo, Error, Fork, PAGE_SIZE, Result, Tid, WaitEvent, Xid};
 use buffer::ReadStream;
 use os::sync::Relay;
 use os::thread::JoinHandle;
@@ -147,6 +147,36 @@ impl BuildScan {
     pub fn live_rows(&self) -> u64 {
         self.live
     }
+}
+
+/// Transactions of others that have changed rows of a table and are not over. Whoever has the
+/// table locked against writers can meet some only if those gave their locks back earlier.
+pub fn unsettled(rel: &Arc<HeapRel>, snapshot: &Snapshot) -> Result<Vec<Xid>> {
+    let blocks = (0..rel.nblocks()?.0).map(BlockNo);
+    let mut stream = rel.stream(Fork::Main, Box::new(blocks))?;
+    let mut found = Vec::new();
+    while let Some(pin) = stream.next()? {
+        let bytes = pin.read();
+        if page::is_new(&bytes) {
+            continue;
+        }
+        let facts = PageFacts::of(&bytes);
+        let mut keeper = Undertaker::new(&rel.storage, rel.storage.horizon());
+        for off in 1..=page::max_offset(&bytes).min(MAX_TUPLES as u16) {
+            let Some(t) = page::tuple(&bytes, off) else { continue };
+            if !matches!(keeper.fate(t, &facts, &mut 0)?, Fate::Inserting | Fate::Deleting) {
+                continue;
+            }
+            for xid in [t.xmin_raw(), t.xmax_raw()].map(|raw| facts.xid(raw)) {
+                let txn = &rel.storage.txn;
+                let others = xid.is_valid() && !found.contains(&xid) && txn.is_running(xid)?;
+                if others && txn.sees(snapshot, xid)? != Sees::Own {
+                    found.push(xid);
+                }
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// The build must not wait for a thread that has ended.

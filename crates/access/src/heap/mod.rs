@@ -24,7 +24,7 @@ mod vacuum;
 mod visibility;
 pub mod vm;
 
-pub use build::{BuildRow, BuildScan};
+pub use build::{BuildRow, BuildScan, unsettled};
 pub use decode::Decoder;
 pub use fetch::{Found, HeapProbe, Offsets};
 pub use modify::{IndexUpdates, Outcome, UpdateOptions};

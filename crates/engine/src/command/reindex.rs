@@ -137,6 +137,7 @@ impl Session {
         }
         let view = self.core.view()?;
         let (rel, about) = (view.relation(table)?, view.relation(index)?);
+        self.await_writers(&rel)?;
         let file = self.new_file_like(&about)?;
         let files = [(index, file)].into();
         let new = with_new_files(&rel, &files)?;

@@ -46,6 +46,7 @@ impl Session {
         if let Some(toast) = &toast {
             self.lock_relation(toast.oid, LockMode::AccessExclusive as u8)?;
         }
+        self.await_writers(&old)?;
         let tell = |figure, n| progress::set(Command::Cluster, figure, n);
         let storage = self.core.database.storage().clone();
         let from = old.open(&storage, &view)?.clone();
@@ -85,6 +86,26 @@ impl Session {
         let class =
             [("relpages", Datum::I32(pages as i32)), ("reltuples", Datum::F32(rows as f32))];
         self.core.set_class(table, &class)
+    }
+
+    /// Waits until all that others have changed in a system table, which is locked, is settled: they
+    /// hold its lock while they change it, not until their transactions end. An index of rows that
+    /// are being replaced would have each of them twice.
+    pub(super) fn await_writers(&self, table: &RelationDesc) -> Result<()> {
+        if table.oid >= Oid::FIRST_NORMAL {
+            return Ok(());
+        }
+        let (view, txn) = (self.core.view()?, self.core.txn()?);
+        let heap = &table.open(self.core.database.storage(), &view)?.heap;
+        loop {
+            let writers = access::heap::unsettled(heap, &txn.latest_snapshot())?;
+            if writers.is_empty() {
+                return Ok(());
+            }
+            for xid in writers {
+                txn.mgr().wait_for_xid(&txn, xid)?;
+            }
+        }
     }
 
     /// What VERBOSE tells.

@@ -41,7 +41,7 @@ impl Approach {
         }
     }
 
-    pub(super) fn used(&self, name: &String, prepared: &Arc<super::Prepared>) {
+    pub(super) fn used(&self, name: &str, prepared: &Arc<super::Prepared>) {
         let text = (name.as_ptr() as usize, name.len());
         self.prepared.set([region(&**prepared), region(prepared), text]);
     }
