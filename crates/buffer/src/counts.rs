@@ -85,12 +85,6 @@ struct Visit {
     before: (u64, u64),
 }
 
-/// What a thread has done since it was asked, and which of it is not zero.
-struct Used {
-    cells: [Cell<u64>; CONTEXTS * OPS],
-    touched: Cell<u64>,
-}
-
 const _: () = assert!(CONTEXTS * OPS <= 64);
 
 /// What the thread's statement has used.
@@ -104,6 +98,14 @@ struct Statement {
 struct Table {
     places: [Place; PLACES],
     cells: [AtomicU64; CELLS],
+    /// What the thread has done since it was asked, and which of it is not zero. These and what
+    /// follows are the thread's own.
+    used: [AtomicU64; CONTEXTS * OPS],
+    touched: AtomicU64,
+    /// The number of the thread's statement.
+    number: AtomicU64,
+    /// The statement has come to places.
+    visited: AtomicBool,
     /// Hits and reads of relations that have no place now; the lock also guards the keys.
     others: Mutex<HashMap<u64, (u64, u64)>>,
 }
@@ -125,12 +127,7 @@ impl Drop for Lease {
 thread_local! {
     static OWN: Cell<Option<&'static Table>> = const { Cell::new(None) };
     static BACKEND: Cell<u8> = const { Cell::new(0) };
-    static USED: Used = const {
-        Used { cells: [const { Cell::new(0) }; CONTEXTS * OPS], touched: Cell::new(0) }
-    };
     static LEASE: Cell<Option<Lease>> = const { Cell::new(None) };
-    /// The number of the thread's statement: other than any that the table has seen.
-    static NUMBER: Cell<u64> = const { Cell::new(0) };
     static STATEMENT: RefCell<Statement> =
         const { RefCell::new(Statement { visits: Vec::new(), left: Vec::new() }) };
 }
@@ -156,6 +153,10 @@ fn lease() -> &'static Table {
         let table: &'static Table = Box::leak(Box::new(Table {
             places: std::array::from_fn(|_| Place::default()),
             cells: std::array::from_fn(|_| AtomicU64::new(0)),
+            used: std::array::from_fn(|_| AtomicU64::new(0)),
+            touched: AtomicU64::new(0),
+            number: AtomicU64::new(1),
+            visited: AtomicBool::new(false),
             others: Mutex::new(HashMap::new()),
         }));
         TABLES.lock().push(table);
@@ -183,19 +184,17 @@ fn place(table: &'static Table, file: RelFile) -> &'static Place {
     if place.key.load(Relaxed) != key {
         replace(table, place, key);
     }
-    if place.statement.load(Relaxed) != NUMBER.get() {
-        visit(place, place_of(file.number));
+    if place.statement.load(Relaxed) != table.number.load(Relaxed) {
+        visit(table, place, place_of(file.number));
     }
     place
 }
 
 /// The thread's statement comes to a place.
 #[cold]
-fn visit(place: &Place, at: usize) {
-    if NUMBER.get() == 0 {
-        forget_statement();
-    }
-    place.statement.store(NUMBER.get(), Relaxed);
+fn visit(table: &Table, place: &Place, at: usize) {
+    table.visited.store(true, Relaxed);
+    place.statement.store(table.number.load(Relaxed), Relaxed);
     let before = (place.hits.load(Relaxed), place.reads.load(Relaxed));
     let key = place.key.load(Relaxed);
     STATEMENT.with(|s| s.borrow_mut().visits.push(Visit { at, key, before }));
@@ -220,27 +219,20 @@ fn leave(place: &Place) {
     place.statement.store(0, Relaxed);
 }
 
-static NUMBERS: AtomicU64 = AtomicU64::new(1);
-
-/// How many statements a thread numbers before it asks for more numbers.
-const SOME_NUMBERS: u64 = 1 << 32;
-
 /// What this thread's statement has used so far is not told to anybody: another begins.
 #[inline]
 pub fn forget_statement() {
-    // A table's next thread must not take a visit for its own: numbers are nobody else's.
-    let next = match NUMBER.get() {
-        n if n.is_multiple_of(SOME_NUMBERS) => {
-            NUMBERS.fetch_add(1, Relaxed).wrapping_mul(SOME_NUMBERS) + 1
-        }
-        n => n + 1,
-    };
-    NUMBER.set(next);
-    STATEMENT.with(|s| {
-        let mut s = s.borrow_mut();
-        s.visits.clear();
-        s.left.clear();
-    });
+    let table = own();
+    if table.visited.load(Relaxed) {
+        table.visited.store(false, Relaxed);
+        // The table's next thread goes on counting: no visit is taken for another statement's.
+        bump(&table.number, 1);
+        STATEMENT.with(|s| {
+            let mut s = s.borrow_mut();
+            s.visits.clear();
+            s.left.clear();
+        });
+    }
 }
 
 /// Gives `f` hits and reads of relations by this thread's statement: database and file number,
@@ -272,14 +264,15 @@ pub fn of_statement(file: RelFile) -> (u64, u64) {
 /// [`Op`], each with its count.
 #[inline]
 pub fn take_used(mut f: impl FnMut(usize, u64)) {
-    USED.with(|used| {
-        let mut touched = used.touched.replace(0);
-        while touched != 0 {
-            let at = touched.trailing_zeros() as usize;
-            touched &= touched - 1;
-            f(at, used.cells[at].replace(0));
-        }
-    });
+    let table = own();
+    let mut touched = table.touched.load(Relaxed);
+    table.touched.store(0, Relaxed);
+    while touched != 0 {
+        let at = touched.trailing_zeros() as usize;
+        touched &= touched - 1;
+        f(at, table.used[at].load(Relaxed));
+        table.used[at].store(0, Relaxed);
+    }
 }
 
 #[cold]
@@ -300,11 +293,8 @@ fn replace(table: &Table, place: &Place, key: u64) {
 fn count(table: &Table, context: Context, op: Op, n: u64) {
     let at = context as usize * OPS + op as usize;
     bump(&table.cells[BACKEND.get() as usize * CONTEXTS * OPS + at], n);
-    USED.with(|used| {
-        let cell = &used.cells[at];
-        cell.set(cell.get().wrapping_add(n));
-        used.touched.set(used.touched.get() | 1 << at);
-    });
+    bump(&table.used[at], n);
+    table.touched.store(table.touched.load(Relaxed) | 1 << at, Relaxed);
 }
 
 /// A page was found in memory.

@@ -157,7 +157,8 @@ impl crate::Session {
             return;
         };
         self.place.add_figures(|figures| figures.take_from_thread(&began));
-        if self.core.has_txn() {
+        // The others' transactions end with their statements.
+        if self.in_block() && self.core.has_txn() {
             self.core.changes.open.keep_statement();
         }
     }
