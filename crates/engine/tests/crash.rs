@@ -197,8 +197,8 @@ fn ddl(s: &mut Session, rng: &mut Rng, client: u64, world: &World) -> Result<()>
     Ok(())
 }
 
-/// Runs statements that may meet who writes a system table anew: waits in a circle are broken. False
-/// if so, and then nothing is done.
+/// Runs statements that may meet who writes a system table anew: waits in a circle are broken.
+/// False if so, and then nothing is done.
 fn or_deadlock(s: &mut Session, sql: &str) -> Result<bool> {
     match run(s, sql) {
         Err(e) if e.code().as_str() == "40P01" => run(s, "ROLLBACK").map(|_| false),

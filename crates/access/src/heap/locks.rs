@@ -84,7 +84,7 @@ impl RowQueue<'_> {
         }
     }
 
-    /// The version at `offset` has been got, by a statement that may have waited for its row before.
+    /// The version at `offset` has been got, by a statement that may have waited for its row.
     #[inline]
     pub fn claim(&self, page: &Bytes, offset: u16) {
         if self.x.txn.has_row_place() {

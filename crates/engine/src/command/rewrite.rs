@@ -88,9 +88,9 @@ impl Session {
         self.core.set_class(table, &class)
     }
 
-    /// Waits until all that others have changed in a system table, which is locked, is settled: they
-    /// hold its lock while they change it, not until their transactions end. An index of rows that
-    /// are being replaced would have each of them twice.
+    /// Waits until all that others have changed in a system table, which is locked, is settled:
+    /// they hold its lock while they change it, not until their transactions end. An index of rows
+    /// that are being replaced would have each of them twice.
     pub(super) fn await_writers(&self, table: &RelationDesc) -> Result<()> {
         if table.oid >= Oid::FIRST_NORMAL {
             return Ok(());

@@ -69,8 +69,8 @@ pub trait Peer: Send + 'static {
     }
     /// Called about once a second, for time limits.
     fn tick(&mut self) -> Next;
-    /// It is going to be served when this many others, at most [`APPROACH`], have been: what it will
-    /// need may be fetched into the processor's cache, each time one step further from the
+    /// It is going to be served when this many others, at most [`APPROACH`], have been: what it
+    /// will need may be fetched into the processor's cache, each time one step further from the
     /// connection itself, which is fetched when that many are before it.
     fn approach(&self, others: usize) {
         let _ = others;
@@ -256,8 +256,8 @@ impl<P: Peer> Reactor<P> {
         let mut turn = self.state.load(Ordering::SeqCst);
         let mut events = Events::with_capacity(64);
         let mut ticked = os::clock::monotonic_nanos();
-        // Since when a flush has been put off. Whoever lost the reactor in the middle of a round has
-        // not asked for one.
+        // Since when a flush has been put off. Whoever lost the reactor in the middle of a round
+        // has not asked for one.
         let mut put_off = self.has_closed_gates().then_some(ticked);
         // Whoever had the reactor before may have lost it with some left.
         if !self.resume_woken(&mut turn) {
