@@ -100,9 +100,6 @@ pub const APPROACH: usize = 4;
 /// With fewer connections than this what they need stays in the processor's cache.
 const MANY: usize = 128;
 
-/// How long replies may wait for the log, in nanoseconds, while there are others to serve.
-const PUT_OFF: u64 = 200_000;
-
 const BELL: u64 = u64::MAX;
 const IDLE: u64 = 0;
 const BUSY: u64 = 1;
@@ -256,28 +253,23 @@ impl<P: Peer> Reactor<P> {
         let mut turn = self.state.load(Ordering::SeqCst);
         let mut events = Events::with_capacity(64);
         let mut ticked = os::clock::monotonic_nanos();
-        // Since when a flush has been put off. Whoever lost the reactor in the middle of a round
-        // has not asked for one.
-        let mut put_off = self.has_closed_gates().then_some(ticked);
         // Whoever had the reactor before may have lost it with some left.
         if !self.resume_woken(&mut turn) {
+            return;
+        }
+        // Who lost the reactor in the middle of a round has not asked for a flush.
+        if !self.flush_for_gates(&mut turn) || !self.open_gates(&mut turn) {
             return;
         }
         while !self.stopping.load(Ordering::Relaxed) {
             let fast = P::ticks_fast() || self.peers.parked() > 0;
             let every = if fast { FAST_TICK } else { SLOW_TICK };
-            let timeout = match put_off {
-                Some(_) => Some(Duration::ZERO),
-                None if self.peers.is_empty() => None,
-                None => Some(every),
-            };
+            let timeout = if self.peers.is_empty() { None } else { Some(every) };
             if self.epoll.wait(&mut events, timeout).is_err() {
                 return;
             }
-            let mut idle = true;
             let approach = self.peers.len() >= MANY;
             for (i, event) in events.iter().enumerate() {
-                idle = false;
                 if approach {
                     self.approach(events.iter().skip(i + 1).map(|e| e.token));
                 }
@@ -290,16 +282,10 @@ impl<P: Peer> Reactor<P> {
                     return;
                 }
             }
+            if !self.flush_for_gates(&mut turn) || !self.open_gates(&mut turn) {
+                return;
+            }
             let now = os::clock::monotonic_nanos();
-            // Who is served meanwhile may want the same flush.
-            let waits = !idle && self.has_closed_gates();
-            put_off = waits.then(|| put_off.unwrap_or(now)).filter(|since| now - since < PUT_OFF);
-            if put_off.is_none() && !self.flush_for_gates(&mut turn) {
-                return;
-            }
-            if !self.open_gates(&mut turn) {
-                return;
-            }
             if now - ticked >= every.as_nanos() as u64 || self.tick.swap(false, Ordering::SeqCst) {
                 ticked = now;
                 if !self.tick_all(&mut turn) {
