@@ -1,9 +1,9 @@
 //! WITH.
 
 use crate::names::{new_rte, ns_column, user_alias};
-use crate::state::{Analyzer, CteSlot, Kind, NsItem, State, loc};
+use crate::state::{Analyzer, CteSlot, NsItem, State, loc};
 use base::{Oid, Result, err};
-use ir::{Alias, CmdType, CteMaterialize, Location, Query, RteKind};
+use ir::{CmdType, CteMaterialize, Location, Query, RteKind};
 use parser::ast::{self, Stmt};
 
 impl Analyzer<'_> {
@@ -106,16 +106,7 @@ impl Analyzer<'_> {
         if refers {
             self.check_recursive_types(&cte, &columns, &query)?;
         }
-        let given = source.columns.len();
-        if given > columns.len() {
-            return Err(err!(
-                INVALID_COLUMN_REFERENCE,
-                "WITH query \"{}\" has {} columns available but {given} columns specified",
-                cte.name,
-                columns.len()
-            )
-            .at(cte.location));
-        }
+        check_names(source, columns.len())?;
         cte.col_names = columns
             .iter()
             .enumerate()
@@ -263,7 +254,6 @@ impl Analyzer<'_> {
                 ns_column(rtindex, i as i16 + 1, ty, typmod, cte.col_collations[i])
             })
             .collect();
-        let _ = (Alias::default(), Kind::None);
         Ok(self.ns_item(rtindex, &eref, cols))
     }
 }
@@ -293,4 +283,18 @@ fn recursive_order(with: &ast::WithClause) -> Result<Vec<usize>> {
         }
     }
     Ok(order)
+}
+
+/// Fails if a WITH query is given more names than it has columns.
+pub(crate) fn check_names(cte: &ast::Cte, available: usize) -> Result<()> {
+    let given = cte.columns.len();
+    if given > available {
+        return Err(err!(
+            INVALID_COLUMN_REFERENCE,
+            "WITH query \"{}\" has {available} columns available but {given} columns specified",
+            cte.name
+        )
+        .at(loc(cte.pos)));
+    }
+    Ok(())
 }

@@ -68,17 +68,8 @@ fn names_of(cte: &Cte, left: &SelectStmt) -> Result<Vec<String>> {
         }
         SelectBody::SetOp(_) => Vec::new(),
     };
-    let n = given.len();
-    if n > found.len() {
-        return Err(err!(
-            INVALID_COLUMN_REFERENCE,
-            "WITH query \"{}\" has {} columns available but {n} columns specified",
-            cte.name,
-            found.len()
-        )
-        .at(loc(cte.pos)));
-    }
-    Ok(given.chain(found.into_iter().skip(n)).collect())
+    crate::cte::check_names(cte, found.len())?;
+    Ok(given.chain(found.into_iter().skip(cte.columns.len())).collect())
 }
 
 /// Fails if a list names what is not there or is there twice.

@@ -255,6 +255,13 @@ pub trait RowWriter: RowStore {
     fn insert(&self, row: SysRow) -> Result<Tid>;
     /// Replaces the row at `row.tid`.
     fn update(&self, row: SysRow) -> Result<Tid>;
+    /// Puts a row in place of another one, or adds it if there is none.
+    fn put(&self, row: SysRow, old: Option<&SysRow>) -> Result<Tid> {
+        match old {
+            Some(old) => self.update(row.in_place_of(old)),
+            None => self.insert(row),
+        }
+    }
     /// Removes a row.
     fn delete(&self, row: &SysRow) -> Result<()>;
     /// A new OID for a row of `table`, free by its OID index.

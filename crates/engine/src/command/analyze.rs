@@ -1,6 +1,6 @@
 //! ANALYZE: a sample of a table's rows, and what it says about each column, in `pg_statistic`.
 
-use super::analyze_extended::{Sampled, analyze_extended, largest_target};
+use super::analyze_extended::{Object, Sampled, analyze_extended, objects_of};
 use super::upkeep_report::{Told, Work};
 use crate::Session;
 use crate::session::RunParts;
@@ -50,7 +50,8 @@ pub fn analyze_table(session: &mut Session, table: Oid, only: &[String], told: T
     let snapshot = session.core.txn()?.latest_snapshot();
     let interrupts = session.interrupts().clone();
     let mut pause = |_: base::BlockNo| interrupts.check();
-    let want = 300 * sample_target(session, &rel, &columns)?;
+    let objects = objects_of(session, &rel, &columns)?;
+    let want = 300 * sample_target(session, &columns, &objects);
     tell(figure::SAMPLING);
     let sample = open.heap.sample(&snapshot, want, os::random::u64(), &mut pause)?;
     if let Some(work) = &work {
@@ -72,7 +73,7 @@ pub fn analyze_table(session: &mut Session, table: Oid, only: &[String], told: T
         analyze_index_exprs(session, &rel, &rows, sample.total_rows)?;
     }
     let own = Sampled { rows: &rows, total: sample.total_rows, inherited: false };
-    analyze_extended(session, &rel, &own, &columns)?;
+    analyze_extended(session, &rel, &own, &objects)?;
     tell(figure::FINALIZING);
     let class = [
         ("relpages", Datum::I32(sample.pages as i32)),
@@ -113,7 +114,7 @@ fn columns_of(
     rel: &RelationDesc,
     only: &[String],
 ) -> Result<Vec<(usize, usize)>> {
-    let default = session.core.settings.lock().i64("default_statistics_target").max(1) as usize;
+    let default = default_target(session);
     let mut out = Vec::new();
     for (i, attr) in rel.tuple.attrs.iter().enumerate() {
         if attr.dropped || !only.is_empty() && !only.iter().any(|c| **c == *attr.name) {
@@ -134,20 +135,19 @@ fn columns_of(
     Ok(out)
 }
 
+/// How much is kept of a column that does not say.
+pub(super) fn default_target(session: &Session) -> usize {
+    session.core.settings.lock().i64("default_statistics_target").max(1) as usize
+}
+
 fn most_wanted(session: &Session, columns: &[(usize, usize)]) -> usize {
-    let default = session.core.settings.lock().i64("default_statistics_target").max(1) as usize;
-    columns.iter().map(|c| c.1).max().unwrap_or(default)
+    columns.iter().map(|c| c.1).max().unwrap_or_else(|| default_target(session))
 }
 
 /// What decides how many rows are sampled: the columns, and what is asked of several together.
-fn sample_target(
-    session: &Session,
-    rel: &RelationDesc,
-    columns: &[(usize, usize)],
-) -> Result<usize> {
-    let default = session.core.settings.lock().i64("default_statistics_target").max(1) as usize;
-    let most = most_wanted(session, columns);
-    Ok(most.max(largest_target(session, rel, columns, default)?))
+fn sample_target(session: &Session, columns: &[(usize, usize)], objects: &[Object]) -> usize {
+    let together = objects.iter().filter_map(|o| o.target).max().unwrap_or(0);
+    most_wanted(session, columns).max(together)
 }
 
 /// What indexes compute has statistics of its own, under the index.
@@ -217,7 +217,8 @@ fn analyze_tree(
     }
     tell(figure::PHASE, figure::SAMPLING_CHILDREN);
     let columns = columns_of(session, rel, only)?;
-    let want = 300 * sample_target(session, rel, &columns)?;
+    let objects = objects_of(session, rel, &columns)?;
+    let want = 300 * sample_target(session, &columns, &objects);
     let mut tables = vec![rel.oid];
     let mut members: Vec<Member> = Vec::new();
     let mut at = 0;
@@ -274,7 +275,7 @@ fn analyze_tree(
         store(session, (rel.oid, *i as i16 + 1, true), attr, &stats, order.as_ref())?;
     }
     let whole = Sampled { rows: &rows, total, inherited: true };
-    analyze_extended(session, rel, &whole, &columns)?;
+    analyze_extended(session, rel, &whole, &objects)?;
     if rel.kind == RelKind::Partitioned {
         let class = [("relpages", Datum::I32(-1)), ("reltuples", Datum::F32(total as f32))];
         session.core.set_class(rel.oid, &class)?;
@@ -349,8 +350,12 @@ struct Run {
     first: usize,
 }
 
-/// Values of more bytes are counted, and not looked at.
+/// Values of more bytes than this are counted, and not looked at.
 const TOO_WIDE: usize = 1024;
+
+pub(super) fn is_too_wide(value: &Datum) -> bool {
+    matches!(value, Datum::Bytes(b) if b.len() > TOO_WIDE)
+}
 
 pub(super) fn compute(
     values: &[&Datum],
@@ -372,7 +377,7 @@ pub(super) fn compute(
     let bytes: usize = present.iter().map(|(_, v)| width(v, computed)).sum();
     stats.width = if attr.len > 0 { i32::from(attr.len) } else { (bytes / found) as i32 };
     let Some(order) = order else { return Ok(stats) };
-    present.retain(|(_, v)| !matches!(v, Datum::Bytes(b) if b.len() > TOO_WIDE));
+    present.retain(|(_, v)| !is_too_wide(v));
     if present.is_empty() {
         // All of them are too wide to be compared: no two are taken for equal.
         stats.distinct = -(1.0 - stats.null_frac);
@@ -576,13 +581,5 @@ fn store(
     let key = [Datum::U32(place.0.0), Datum::I16(place.1), Datum::Bool(place.2)];
     let old = rows.index_scan(indexes::PG_STATISTIC_RELID, &key)?.into_iter().next();
     let row = statistic_row(place, attr, stats, order)?;
-    match old {
-        Some(old) => {
-            rows.update(row.in_place_of(&old))?;
-        }
-        None => {
-            rows.insert(row)?;
-        }
-    }
-    Ok(())
+    rows.put(row, old.as_ref()).map(drop)
 }

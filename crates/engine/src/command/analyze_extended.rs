@@ -1,7 +1,7 @@
 //! ANALYZE of several columns together: what CREATE STATISTICS asked for, in
 //! `pg_statistic_ext_data`.
 
-use super::analyze::{Order, compute, statistic_row};
+use super::analyze::{Order, compute, default_target, is_too_wide, statistic_row};
 use crate::Session;
 use crate::session::RunParts;
 use base::{Error, Oid, Result, SqlState};
@@ -16,17 +16,15 @@ use types::ext_stats::{
 use types::record::{Record, RecordColumn};
 use types::tuple::Attr;
 
-/// Rows with a value of more bytes than this are not looked at.
-const TOO_WIDE: usize = 1024;
-
 /// A statistics object.
-struct Object {
+pub(super) struct Object {
     oid: Oid,
     name: String,
     columns: Vec<i16>,
     exprs: Vec<ir::Expr>,
     kinds: Vec<u8>,
-    target: Option<usize>,
+    /// How many items are kept, unless one of the columns is not looked at.
+    pub target: Option<usize>,
 }
 
 /// The rows that were sampled, in the form of the table, and whether children are among them.
@@ -46,7 +44,14 @@ struct Dimension {
     ranks: Vec<u32>,
 }
 
-fn objects_of(session: &Session, rel: &RelationDesc) -> Result<Vec<Object>> {
+/// The statistics objects of a table of which these columns, by position, are looked at, and so
+/// much is kept of each.
+pub(super) fn objects_of(
+    session: &Session,
+    rel: &RelationDesc,
+    looked_at: &[(usize, usize)],
+) -> Result<Vec<Object>> {
+    let default = default_target(session);
     let key = [Datum::U32(rel.oid.0)];
     let mut out = Vec::new();
     for row in session.core.store.index_scan(indexes::PG_STATISTIC_EXT_RELID, &key)? {
@@ -56,42 +61,28 @@ fn objects_of(session: &Session, rel: &RelationDesc) -> Result<Vec<Object>> {
             None => Vec::new(),
         };
         let schema = session.core.view()?.namespace(row.oid("stxnamespace")?)?.name.clone();
+        let columns = row.i16s("stxkeys")?;
+        // That of expressions, where columns do not want more.
+        let mut most = Some(if exprs.is_empty() { 0 } else { default });
+        for n in &columns {
+            let own = looked_at.iter().find(|c| c.0 + 1 == *n as usize).map(|c| c.1);
+            most = most.zip(own).map(|(most, own)| most.max(own));
+        }
+        let own = match row.get("stxstattarget")? {
+            Datum::I16(n) => usize::try_from(*n).ok(),
+            _ => None,
+        };
         out.push(Object {
             oid: row.oid("oid")?,
             name: format!("{schema}.{}", row.text("stxname")?),
-            columns: row.i16s("stxkeys")?,
+            columns,
             exprs,
             kinds: kinds.iter().map(|k| if let Datum::Char(c) = k { *c } else { 0 }).collect(),
-            target: match row.get("stxstattarget")? {
-                Datum::I16(n) => usize::try_from(*n).ok(),
-                _ => None,
-            },
+            target: most.map(|most| own.unwrap_or(most)),
         });
     }
     out.sort_by_key(|o| o.oid);
     Ok(out)
-}
-
-impl Object {
-    /// How many items are kept, unless one of the columns has not been looked at.
-    fn wanted(&self, columns: &[(usize, usize)], default: usize) -> Option<usize> {
-        let mut most = if self.exprs.is_empty() { 0 } else { default };
-        for n in &self.columns {
-            most = most.max(columns.iter().find(|c| c.0 + 1 == *n as usize)?.1);
-        }
-        Some(self.target.unwrap_or(most))
-    }
-}
-
-/// The largest target of the table's objects, which more rows are sampled for.
-pub(super) fn largest_target(
-    session: &Session,
-    rel: &RelationDesc,
-    columns: &[(usize, usize)],
-    default: usize,
-) -> Result<usize> {
-    let objects = objects_of(session, rel)?;
-    Ok(objects.iter().filter_map(|o| o.wanted(columns, default)).max().unwrap_or(0))
 }
 
 /// Computes all objects of a table over a sample.
@@ -99,11 +90,10 @@ pub(super) fn analyze_extended(
     session: &Session,
     rel: &RelationDesc,
     sample: &Sampled,
-    columns: &[(usize, usize)],
+    objects: &[Object],
 ) -> Result<()> {
-    let default = session.core.settings.lock().i64("default_statistics_target").max(1) as usize;
-    for object in objects_of(session, rel)? {
-        let Some(target) = object.wanted(columns, default) else {
+    for object in objects {
+        let Some(target) = object.target else {
             if !session.is_background() {
                 let schema = session.core.view()?.namespace(rel.namespace)?.name.clone();
                 let text = format!(
@@ -118,8 +108,8 @@ pub(super) fn analyze_extended(
         if target == 0 || sample.rows.is_empty() {
             continue;
         }
-        let dims = dimensions(session, rel, &object, sample)?;
-        store(session, &object, sample, &dims, target)?;
+        let dims = dimensions(session, rel, object, sample)?;
+        store(session, object, sample, &dims, target)?;
     }
     Ok(())
 }
@@ -238,9 +228,8 @@ fn distinct(dims: &[Dimension], total: f64) -> Vec<NDistinct> {
 
 /// Rows none of whose values is very wide.
 fn narrow_rows(dims: &[Dimension], by: &[usize]) -> Vec<usize> {
-    let wide = |v: &Datum| matches!(v, Datum::Bytes(b) if b.len() > TOO_WIDE);
     let rows = 0..dims[0].ranks.len();
-    rows.filter(|row| !by.iter().any(|d| wide(&dims[*d].values[*row]))).collect()
+    rows.filter(|row| !by.iter().any(|d| is_too_wide(&dims[*d].values[*row]))).collect()
 }
 
 fn dependencies(dims: &[Dimension]) -> Vec<Dependency> {
@@ -376,13 +365,5 @@ fn store(
             _ => {}
         }
     }
-    match old {
-        Some(old) => {
-            rows.update(row.in_place_of(&old))?;
-        }
-        None => {
-            rows.insert(row)?;
-        }
-    }
-    Ok(())
+    rows.put(row, old.as_ref()).map(drop)
 }

@@ -39,13 +39,16 @@ impl Ddl<'_> {
 
     /// Fails if a table's key or foreign key has a virtual column.
     pub fn refuse_virtual(&self, rel: &RelationDesc, columns: &[i16], what: &str) -> Result<()> {
-        let attrs = &rel.tuple.attrs;
-        let is_virtual = |n: &i16| *n > 0 && attrs[*n as usize - 1].generated == b'v';
-        if columns.iter().any(is_virtual) {
+        if has_virtual(rel, columns) {
             bail!(FEATURE_NOT_SUPPORTED, "{what} on virtual generated columns are not supported");
         }
         Ok(())
     }
+}
+
+/// True if one of these columns of a table, by number, is virtual.
+pub fn has_virtual(rel: &RelationDesc, columns: &[i16]) -> bool {
+    columns.iter().any(|n| *n > 0 && rel.tuple.attrs[*n as usize - 1].generated == b'v')
 }
 
 /// Fails if the expression of a virtual column uses what a user has made.

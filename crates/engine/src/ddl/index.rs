@@ -421,9 +421,7 @@ impl Ddl<'_> {
                     .column_number(name)
                     .ok_or_else(|| err!(UNDEFINED_COLUMN, "column \"{name}\" does not exist"))?;
                 let attr = &table.tuple.attrs[attnum as usize - 1];
-                if attr.generated == b'v' {
-                    return Err(on_virtual_columns());
-                }
+                self.refuse_virtual(table, &[attnum], "indexes")?;
                 let mut key = IndexKey::column(attnum, attr.type_oid, Oid::INVALID);
                 key.typmod = attr.typmod;
                 key.collation = attr.collation;
@@ -434,14 +432,11 @@ impl Ddl<'_> {
                     return Err(Error::internal("an index element without column and expression"));
                 };
                 let cooked = crate::cook::index_expr(self, table, e)?;
-                if crate::cook::columns_of(&cooked).iter().any(|n| *n < 0) {
+                let used = crate::cook::columns_of(&cooked);
+                if used.iter().any(|n| *n < 0) {
                     return Err(on_system_columns());
                 }
-                let is_virtual =
-                    |n: &i16| *n > 0 && table.tuple.attrs[*n as usize - 1].generated == b'v';
-                if crate::cook::columns_of(&cooked).iter().any(is_virtual) {
-                    return Err(on_virtual_columns());
-                }
+                self.refuse_virtual(table, &used, "indexes")?;
                 let mut key = IndexKey::column(0, cooked.ty(), Oid::INVALID);
                 key.name = elem_name(elem);
                 key.collation = cooked.collation();
@@ -514,10 +509,6 @@ impl Ddl<'_> {
         let default = self.view.database(self.view.context().database)?.tablespace;
         Ok(if oid == default { Oid::INVALID } else { oid })
     }
-}
-
-fn on_virtual_columns() -> Error {
-    err!(FEATURE_NOT_SUPPORTED, "indexes on virtual generated columns are not supported")
 }
 
 fn on_system_columns() -> Error {

@@ -12,11 +12,7 @@ pub const MAX_NAME: usize = 63;
 
 /// Cuts a name to so many bytes, at the end of a character.
 pub fn clip(name: &str, max: usize) -> &str {
-    let mut end = max.min(name.len());
-    while !name.is_char_boundary(end) {
-        end -= 1;
-    }
-    &name[..end]
+    &name[..name.floor_char_boundary(max)]
 }
 
 /// `name1_name2_label`, the longer of the two names cut until all fit.

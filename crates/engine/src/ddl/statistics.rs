@@ -147,12 +147,7 @@ impl Ddl<'_> {
                     bail!(UNDEFINED_COLUMN, "column \"{name}\" does not exist");
                 };
                 let attr = &rel.tuple.attrs[n as usize - 1];
-                if attr.generated == b'v' {
-                    bail!(
-                        FEATURE_NOT_SUPPORTED,
-                        "statistics creation on virtual generated columns is not supported"
-                    );
-                }
+                refuse_virtual(rel, &[n])?;
                 self.require_ordering(attr.type_oid, &format!("column \"{name}\""))?;
                 all.columns.push(n);
                 all.names.push(name.to_string());
@@ -161,13 +156,7 @@ impl Ddl<'_> {
             let env = crate::analysis::env(self.env);
             let made = analyze::relation_expr(&env, rel, e, analyze::ExprUse::Statistics)?;
             let used = crate::cook::columns_of(&made);
-            let generated = |n: &i16| *n > 0 && rel.tuple.attrs[*n as usize - 1].generated == b'v';
-            if used.iter().any(generated) {
-                bail!(
-                    FEATURE_NOT_SUPPORTED,
-                    "statistics creation on virtual generated columns is not supported"
-                );
-            }
+            refuse_virtual(rel, &used)?;
             if used.iter().any(|n| *n < 0) {
                 bail!(
                     FEATURE_NOT_SUPPORTED,
@@ -326,4 +315,14 @@ fn statistics_kinds(stmt: &CreateStatisticsStmt, elements: &Elements) -> Result<
         kinds.push(b'e');
     }
     Ok(kinds)
+}
+
+fn refuse_virtual(rel: &RelationDesc, columns: &[i16]) -> Result<()> {
+    match super::generated::has_virtual(rel, columns) {
+        true => bail!(
+            FEATURE_NOT_SUPPORTED,
+            "statistics creation on virtual generated columns is not supported"
+        ),
+        false => Ok(()),
+    }
 }

@@ -6,6 +6,7 @@ use base::progress::{Command, Progress};
 use base::{Oid, Result, bail, err};
 use buffer::Op;
 use buffer::counts::OPS;
+use executor::counts::Counts;
 use executor::function_counts::Calls;
 use functions::CallInfo;
 use std::sync::Arc;
@@ -166,16 +167,11 @@ fn relation(env: &StatementEnv<'_>, what: &str, oid: Oid) -> Option<Datum> {
     }
     let r = env.core.database.stats.relation(env.core.state.oid, oid);
     let c = &r.counts;
+    if let Some(figure) = counts_figure(what, c) {
+        return Some(figure);
+    }
     Some(match what {
-        "numscans" => count(c.scans),
         "lastscan" => time(c.last_scan),
-        "tuples_returned" => count(c.returned),
-        "tuples_fetched" => count(c.fetched),
-        "tuples_inserted" => count(c.inserted),
-        "tuples_updated" => count(c.updated),
-        "tuples_deleted" => count(c.deleted),
-        "tuples_hot_updated" => count(c.hot_updated),
-        "tuples_newpage_updated" => count(c.newpage_updated),
         "live_tuples" => Datum::I64(r.live.max(0)),
         "dead_tuples" => Datum::I64(r.dead.max(0)),
         "mod_since_analyze" => count(r.mod_since_analyze),
@@ -207,6 +203,11 @@ fn in_transaction(env: &StatementEnv<'_>, what: &str, oid: Oid) -> Option<Datum>
     }
     let mut c = open.relation((database, oid));
     c.add(&open.relation((Oid::INVALID, oid)));
+    counts_figure(what, &c)
+}
+
+/// Figures of what was scanned and changed in a relation.
+fn counts_figure(what: &str, c: &Counts) -> Option<Datum> {
     Some(match what {
         "numscans" => count(c.scans),
         "tuples_returned" => count(c.returned),

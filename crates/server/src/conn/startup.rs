@@ -133,8 +133,8 @@ impl Conn {
             ));
         }
         let database = parameters.get("database").filter(|d| !d.is_empty()).unwrap_or(user);
-        self.user = as_name(user).to_string();
-        self.database = as_name(database).to_string();
+        self.user = types::io::bytes::name(user).to_string();
+        self.database = types::io::bytes::name(database).to_string();
         self.asked_at = os::clock::now_micros();
         self.who.set_names(|n| {
             n.user = self.user.clone();
@@ -261,12 +261,6 @@ impl Conn {
         }
         Ok(())
     }
-}
-
-/// As much of a text as a name can have.
-fn as_name(text: &str) -> &str {
-    const MOST: usize = 63;
-    &text[..text.floor_char_boundary(MOST)]
 }
 
 /// `replication` is a Boolean or the word "database".

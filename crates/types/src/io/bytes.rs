@@ -160,14 +160,7 @@ pub fn bpchar(text: &str, len: usize, explicit: bool) -> Result<String> {
 
 /// Shortens text to the 63 bytes of a name, at a character's border.
 pub fn name(text: &str) -> &str {
-    if text.len() < 64 {
-        return text;
-    }
-    let mut end = 63;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    &text[..text.floor_char_boundary(63)]
 }
 
 /// The byte of a "char" from its text: a character's first byte, or `\ooo`.
