@@ -305,10 +305,24 @@ pub enum RteKind {
     },
     /// No table at all: one row without columns.
     Result,
+    /// The rows of other entries, one after the other: a UNION ALL that planning took apart.
+    UnionAll {
+        members: Vec<UnionMember>,
+        /// It is the expansion of this view.
+        view: Option<Oid>,
+    },
     /// The grouping step's output, by which HAVING and targets refer to grouped expressions.
     Group {
         exprs: Vec<Expr>,
     },
+}
+
+/// An entry whose rows are some of a UNION ALL's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnionMember {
+    pub rtindex: u32,
+    /// What the union's columns are, in terms of the entry.
+    pub columns: Vec<Expr>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

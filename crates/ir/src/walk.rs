@@ -286,6 +286,11 @@ macro_rules! rte_exprs {
             }
             RteKind::Values { lists, .. } => lists.$iter().flatten().for_each(&mut *$f),
             RteKind::Group { exprs } => exprs.$iter().for_each(&mut *$f),
+            RteKind::UnionAll { members, .. } => {
+                for m in members.$iter() {
+                    m.columns.$iter().for_each(&mut *$f);
+                }
+            }
             _ => {}
         }
     }};

@@ -12,6 +12,13 @@ use std::rc::Rc;
 /// Members of a class, by their places.
 type Places = smallvec::SmallVec<[usize; 4]>;
 
+impl EcMember {
+    /// False of a constant that is the class's value in one member of a union only.
+    fn names_it(&self) -> bool {
+        self.is_const || !matches!(self.expr, Expr::Const(_))
+    }
+}
+
 impl EquivalenceClass {
     /// The members and their forms over members of inheritance trees.
     pub fn all_members(&self) -> impl Iterator<Item = &EcMember> {
@@ -122,7 +129,7 @@ impl Root<'_> {
                     && ec.above_sets == self.above_sets
                     && ec.collation == collation
                     && ec.families == families
-                    && ec.all_members().any(|m| m.ty == ty && m.expr == *expr)
+                    && ec.all_members().any(|m| m.ty == ty && m.expr == *expr && m.names_it())
             });
             if found.is_some() {
                 return Ok(found);

@@ -58,19 +58,23 @@ impl Root<'_> {
     }
 
     fn add_base(&mut self, index: u32) -> Result<()> {
-        let kind = match &self.query.rtable[index as usize - 1].kind {
-            RteKind::Relation { relid, .. } => BaseKind::Table(self.env.catalog.relation(*relid)?),
-            RteKind::Function { .. } => BaseKind::Function,
-            RteKind::Values { .. } => BaseKind::Values,
-            RteKind::Result => BaseKind::Result,
-            // Planned later; the kind is set then.
-            _ => BaseKind::Result,
-        };
+        let kind = self.base_kind(index)?;
         let rel = self.add_rel(kind, Relids::single(index), index);
         self.base[index as usize] = Some(rel);
         self.all_base.add(index);
         self.join_map.insert(Relids::single(index), rel);
         Ok(())
+    }
+
+    /// What an entry of the range table is. That of a subquery is known once it is planned.
+    pub fn base_kind(&self, index: u32) -> Result<BaseKind> {
+        Ok(match &self.query.rte(index).kind {
+            RteKind::Relation { relid, .. } => BaseKind::Table(self.env.catalog.relation(*relid)?),
+            RteKind::Function { .. } => BaseKind::Function,
+            RteKind::Values { .. } => BaseKind::Values,
+            RteKind::UnionAll { .. } => BaseKind::UnionAll,
+            _ => BaseKind::Result,
+        })
     }
 
     /// Notes that the output, or the relations in `by`, need the columns of an expression.

@@ -50,6 +50,7 @@ pub fn plan_query(
     merge_to_join(&mut root.query);
     sublinks::pull_up_sublinks(&mut root.query, env)?;
     pull_up::pull_up_subqueries(&mut root.query, env)?;
+    prep::union_all::flatten(&mut root.query, env)?;
     pull_up::flatten_join_columns(&mut root.query);
     root.note_relations()?;
     root.preprocess()?;
@@ -245,7 +246,8 @@ impl Root<'_> {
         for rte in &self.query.rtable {
             match &rte.kind {
                 RteKind::Relation { relid, .. } => g.relation_oids.push(*relid),
-                RteKind::Subquery { view: Some(v), .. } => g.relation_oids.push(*v),
+                RteKind::Subquery { view: Some(v), .. }
+                | RteKind::UnionAll { view: Some(v), .. } => g.relation_oids.push(*v),
                 _ => {}
             }
         }
@@ -316,7 +318,7 @@ impl Root<'_> {
     /// Simplifies the expressions of an entry of the range table.
     fn preprocess_source(&mut self, at: usize) -> Result<()> {
         let has_exprs = match &self.query.rtable[at].kind {
-            RteKind::Function { .. } | RteKind::Values { .. } => true,
+            RteKind::Function { .. } | RteKind::Values { .. } | RteKind::UnionAll { .. } => true,
             RteKind::Relation { sample, .. } => sample.is_some(),
             _ => false,
         };
@@ -332,6 +334,11 @@ impl Root<'_> {
             }
             RteKind::Values { lists, .. } => {
                 for e in lists.iter_mut().flatten() {
+                    *e = self.prepare(take(e), false)?;
+                }
+            }
+            RteKind::UnionAll { members, .. } => {
+                for e in members.iter_mut().flat_map(|m| &mut m.columns) {
                     *e = self.prepare(take(e), false)?;
                 }
             }
@@ -440,42 +447,56 @@ impl Root<'_> {
     /// Plans the subqueries, CTE references and work tables among the base relations.
     pub fn plan_sources(&mut self) -> Result<()> {
         for index in 1..self.base.len() as u32 {
-            let Some(rel) = self.base[index as usize] else { continue };
-            let at = index as usize - 1;
-            if let RteKind::Relation { inherit, .. } = self.query.rtable[at].kind {
-                self.load_relation(rel)?;
-                self.note_sample_refs(rel, index);
-                if inherit {
-                    self.expand_inheritance(rel)?;
-                } else if let BaseKind::Table(desc) = &self.rels[rel].kind
-                    && desc.kind == catalog::RelKind::Partitioned
-                {
-                    // ONLY: it has no rows of its own.
-                    self.rels[rel].dummy = true;
-                }
-                continue;
+            if let Some(rel) = self.base[index as usize]
+                && self.rels[rel].parent.is_none()
+            {
+                self.open_source(rel, index)?;
             }
-            if let RteKind::Function { .. } | RteKind::Values { .. } = self.query.rtable[at].kind {
-                self.note_lateral_refs(rel, index);
-                continue;
+        }
+        Ok(())
+    }
+
+    /// Finds out what a base relation reads. A subquery of a UNION ALL is planned later, once its
+    /// conditions are known.
+    pub fn open_source(&mut self, rel: usize, index: u32) -> Result<()> {
+        let at = index as usize - 1;
+        if let RteKind::Relation { inherit, .. } = self.query.rtable[at].kind {
+            self.load_relation(rel)?;
+            self.note_sample_refs(rel, index);
+            if inherit {
+                self.expand_inheritance(rel)?;
+            } else if let BaseKind::Table(desc) = &self.rels[rel].kind
+                && desc.kind == catalog::RelKind::Partitioned
+            {
+                // ONLY: it has no rows of its own.
+                self.rels[rel].dummy = true;
             }
-            match self.query.rtable[at].kind.clone() {
-                RteKind::Subquery { query, .. } => self.plan_source(rel, index, *query)?,
-                RteKind::Cte { name, levels_up, self_reference, .. } => {
-                    self.rels[rel].kind = if self_reference {
-                        let (param, rows, width) = self.work_table.unwrap_or((0, 10.0, 32));
-                        let _ = width;
-                        self.rels[rel].tuples = rows;
-                        BaseKind::WorkTable(param)
-                    } else {
-                        BaseKind::Cte(self.find_cte(&name, levels_up)?)
-                    };
-                }
-                RteKind::NamedTuplestore { .. } => {
-                    return Err(base::Error::unsupported("a transition table"));
-                }
-                _ => {}
+            return Ok(());
+        }
+        if let RteKind::Function { .. } | RteKind::Values { .. } = self.query.rtable[at].kind {
+            self.note_lateral_refs(rel, index);
+            return Ok(());
+        }
+        let is_member = self.rels[rel].parent.is_some();
+        match self.query.rtable[at].kind.clone() {
+            RteKind::Subquery { query, .. } if !is_member => {
+                self.plan_source(rel, index, *query)?
             }
+            RteKind::UnionAll { members, .. } => self.expand_union(rel, &members)?,
+            RteKind::Cte { name, levels_up, self_reference, .. } => {
+                self.rels[rel].kind = if self_reference {
+                    let (param, rows, width) = self.work_table.unwrap_or((0, 10.0, 32));
+                    let _ = width;
+                    self.rels[rel].tuples = rows;
+                    BaseKind::WorkTable(param)
+                } else {
+                    BaseKind::Cte(self.find_cte(&name, levels_up)?)
+                };
+            }
+            RteKind::NamedTuplestore { .. } => {
+                return Err(base::Error::unsupported("a transition table"));
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -529,7 +550,7 @@ impl Root<'_> {
             .ok_or_else(|| base::err!(INTERNAL_ERROR, "could not find plan for CTE \"{name}\""))
     }
 
-    fn plan_source(&mut self, rel: usize, index: u32, mut query: Query) -> Result<()> {
+    pub fn plan_source(&mut self, rel: usize, index: u32, mut query: Query) -> Result<()> {
         let refs = replace_outer_refs(&mut query, self.global);
         for r in &refs {
             let by = self.relids_of(&r.expr);

@@ -172,7 +172,7 @@ impl Root<'_> {
             (BaseKind::Values, RteKind::Values { lists, .. }) => {
                 self.all_parallel_safe(lists.iter().flatten())?
             }
-            (BaseKind::Result, _) => true,
+            (BaseKind::Result | BaseKind::UnionAll, _) => true,
             _ => false,
         };
         let safe = possible

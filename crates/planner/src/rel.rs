@@ -167,6 +167,8 @@ pub enum BaseKind {
     Table(Arc<RelationDesc>),
     /// An inheritance tree, whose members are other relations.
     AppendRel(Arc<RelationDesc>),
+    /// A UNION ALL, whose members are other relations.
+    UnionAll,
     Subquery(Rc<SubqueryInfo>),
     Function,
     Values,
@@ -237,12 +239,14 @@ pub struct Rel {
     pub children: Vec<u32>,
     /// For an inheritance tree, or a level of partitions in one: the relations right below.
     pub direct: Vec<usize>,
-    /// For a member of an inheritance tree: the table at the top.
+    /// For a member of an inheritance tree or a UNION ALL: the table or union at the top.
     pub parent: Option<u32>,
     /// For an inheritance tree: how wide columns are, by what the members know.
     pub widths: HashMap<i16, i32>,
-    /// That table and the levels of partitions between.
+    /// That one and those between.
     pub ancestors: Vec<u32>,
+    /// For a member of a UNION ALL: what the union's columns are here.
+    pub columns: Option<Rc<[Expr]>>,
     /// How its rows are divided, if they are.
     pub partitioned: Option<Rc<Partitioned>>,
     /// It may be joined partition by partition.

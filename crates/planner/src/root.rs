@@ -100,7 +100,7 @@ pub struct Root<'e> {
     pub merge_ends: RefCell<Vec<((u32, bool), MergeEnds)>>,
     /// Orders are being noted of rows that grouping sets have made.
     pub above_sets: bool,
-    /// Some base relation is a member of an inheritance tree.
+    /// Some base relation is a member of an inheritance tree or a UNION ALL.
     pub has_members: bool,
     pub ecs: Vec<EquivalenceClass>,
     pub special: Vec<SpecialJoin>,
@@ -237,6 +237,7 @@ impl<'e> Root<'e> {
             parent: None,
             ancestors: Vec::new(),
             widths: HashMap::default(),
+            columns: None,
             partitioned: None,
             by_partition: false,
         });

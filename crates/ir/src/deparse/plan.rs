@@ -4,6 +4,7 @@ use super::scope::Scope;
 use super::{Names, Printer, Style};
 use crate::expr::{Expr, INDEX_VAR, INNER_VAR, OUTER_VAR, Param, SubPlan, TargetEntry, Var};
 use crate::plan::{Plan, PlanNode, PlannedStmt};
+use crate::query::RteKind;
 use base::Result;
 use std::collections::HashSet;
 
@@ -56,7 +57,9 @@ impl<'a> PlanScope<'a> {
             PlanNode::MergeAppend(a) => &a.parents,
             _ => return None,
         };
-        let named = var.varno == OUTER_VAR && parents.contains(&var.syn_no);
+        let named = var.varno == OUTER_VAR
+            && parents.contains(&var.syn_no)
+            && !matches!(self.stmt.rtable[var.syn_no as usize - 1].kind, RteKind::UnionAll { .. });
         named.then_some((var.syn_no, var.syn_attno))
     }
 

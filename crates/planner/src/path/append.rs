@@ -1,14 +1,15 @@
-//! Inheritance trees and partitioned tables: one relation for each member, appended.
+//! Inheritance trees, partitioned tables and UNION ALL: one relation for each member, appended.
 
 use super::member::table_of;
 use super::{Path, PathKind};
-use crate::rel::{BaseKind, EcMember, Partitioned, Scheme};
+use crate::prep::const_fold::simplify;
+use crate::rel::{BaseKind, EcMember, Partitioned, Restriction, Scheme};
 use crate::relids::Relids;
 use crate::root::Root;
 use base::{Oid, Result};
 use catalog::RelationDesc;
 use catalog::partition::{BoundKind, Partitioning};
-use ir::{Expr, RteKind};
+use ir::{Expr, RteKind, Var};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -40,7 +41,9 @@ impl Root<'_> {
         } else {
             self.expand_partitions(rel, index, &desc, &mut leaves)?;
             let whole_row = self.rels[rel].needed.contains_key(&0);
-            self.rels[rel].by_partition = self.env.settings.enable_partitionwise_join && !whole_row;
+            // A union's members are not joined one by one.
+            let joins = self.env.settings.enable_partitionwise_join && !self.has_union_above(rel);
+            self.rels[rel].by_partition = joins && !whole_row;
         }
         for mark in self.row_marks.iter_mut().filter(|m| m.rtindex == index) {
             mark.members.clone_from(&leaves);
@@ -137,12 +140,39 @@ impl Root<'_> {
         let rel = self.add_rel(BaseKind::Table(member.clone()), Relids::single(index), index);
         self.base.resize(index as usize + 1, None);
         self.base[index as usize] = Some(rel);
-        self.rels[rel].parent = Some(parent);
-        self.has_members = true;
-        let mut ancestors = self.rels[above].ancestors.clone();
-        ancestors.push(self.rels[above].rtindex);
-        self.rels[rel].ancestors = ancestors;
+        self.place_below(rel, above);
         Ok(rel)
+    }
+
+    /// Adds a relation for each member of a UNION ALL.
+    pub fn expand_union(&mut self, rel: usize, members: &[ir::UnionMember]) -> Result<()> {
+        let mut leaves = Vec::new();
+        for m in members {
+            let index = m.rtindex;
+            let kind = self.base_kind(index)?;
+            let child = self.add_rel(kind, Relids::single(index), index);
+            self.base[index as usize] = Some(child);
+            self.place_below(child, rel);
+            self.rels[child].columns = Some(m.columns.clone().into());
+            self.open_source(child, index)?;
+            leaves.push(index);
+            self.rels[rel].direct.push(child);
+        }
+        self.rels[rel].children = leaves;
+        Ok(())
+    }
+
+    fn place_below(&mut self, rel: usize, above: usize) {
+        let index = self.rels[above].rtindex;
+        self.rels[rel].parent = self.rels[above].parent.or(Some(index));
+        self.rels[rel].ancestors = [&self.rels[above].ancestors[..], &[index]].concat();
+        self.has_members = true;
+    }
+
+    /// Whether the relation is a member of a UNION ALL, or of a tree that is one.
+    fn has_union_above(&self, rel: usize) -> bool {
+        let top = self.rels[rel].parent.and_then(|p| self.base_rel(p));
+        top.is_some_and(|t| matches!(t.kind, BaseKind::UnionAll))
     }
 
     /// Finds out which members of a tree, or of a level in it, may have rows that are wanted, and
@@ -159,7 +189,9 @@ impl Root<'_> {
             }
             let c = &self.rels[child];
             match &c.kind {
-                BaseKind::AppendRel(_) => leaves.extend(c.children.iter().copied()),
+                BaseKind::AppendRel(_) | BaseKind::UnionAll => {
+                    leaves.extend(c.children.iter().copied())
+                }
                 _ => leaves.push(c.rtindex),
             }
             if !c.dummy {
@@ -206,15 +238,54 @@ impl Root<'_> {
     /// Makes a member what the tree is: conditions, columns, size. False if it is not needed.
     fn size_member(&mut self, rel: usize, top: u32, child: usize) -> Result<bool> {
         let Some(top_rel) = self.base[top as usize] else { return Ok(false) };
-        let (Some(desc), Some(member)) = (
-            table_of(&self.rels[top_rel].kind).cloned(),
-            table_of(&self.rels[child].kind).cloned(),
-        ) else {
+        if !self.may_have_rows(child)? {
+            return Ok(false);
+        }
+        let own = self.rels[child].relids.clone();
+        let Some(restrictions) = self.conditions_of_member(top_rel, child)? else {
             return Ok(false);
         };
-        let clauses: Vec<Expr> =
-            self.rels[top_rel].restrictions.iter().map(|r| r.clause.clone()).collect();
-        if self.is_pruned(&desc, top, &member, &clauses)? {
+        let parent = &self.rels[top_rel];
+        let mut target = self.target_for_members(&parent.target, &own)?;
+        target.refs = vec![0; target.exprs.len()];
+        let join_info = self.restrictions_for_members(&parent.join_info, &own)?;
+        let has_ec_joins = parent.has_ec_joins;
+        let by_partition = parent.by_partition;
+        let lateral = parent.lateral.clone();
+        let needed = self.member_needs(top_rel, child)?;
+        self.add_member_classes(top, &own)?;
+        let c = &mut self.rels[child];
+        c.target = Rc::new(target);
+        (c.restrictions, c.join_info, c.needed) = (restrictions, join_info, needed);
+        (c.has_ec_joins, c.by_partition, c.lateral) = (has_ec_joins, by_partition, lateral);
+        let index = c.rtindex;
+        if let RteKind::Subquery { query, .. } = &self.query.rte(index).kind {
+            let query = (**query).clone();
+            self.plan_source(child, index, query)?;
+        }
+        if self.rels[rel].parallel {
+            self.consider_parallel(child)?;
+            self.rels[rel].parallel = self.rels[child].parallel;
+        }
+        self.mark_partial_indexes(child);
+        self.size_base(child)?;
+        self.rels[rel].parallel &= self.rels[child].parallel;
+        Ok(true)
+    }
+
+    /// Opens a table of a tree. False if the bounds of partitions rule its rows out.
+    fn may_have_rows(&mut self, child: usize) -> Result<bool> {
+        let Some(member) = table_of(&self.rels[child].kind).cloned() else { return Ok(true) };
+        if self.rels[child].columns.is_some() {
+            // It is the top of its tree, which has been opened.
+            return Ok(true);
+        }
+        let above = self.rels[child].ancestors.iter().filter_map(|a| self.base_rel(*a));
+        let named = above.filter_map(|r| Some((r, table_of(&r.kind)?.clone()))).next();
+        let Some((named, desc)) = named else { return Ok(false) };
+        let index = named.rtindex;
+        let clauses: Vec<Expr> = named.restrictions.iter().map(|r| r.clause.clone()).collect();
+        if self.is_pruned(&desc, index, &member, &clauses)? {
             return Ok(false);
         }
         if member.kind.has_storage() {
@@ -222,42 +293,60 @@ impl Root<'_> {
         } else {
             self.global.borrow_mut().relation_oids.push(member.oid);
         }
-        let own = self.rels[child].relids.clone();
-        let parent = &self.rels[top_rel];
-        let mut target = self.target_for_members(&parent.target, &own)?;
-        target.refs = vec![0; target.exprs.len()];
-        let restrictions = self.restrictions_for_members(&parent.restrictions, &own)?;
-        let join_info = self.restrictions_for_members(&parent.join_info, &own)?;
-        let (has_ec_joins, by_partition) = (parent.has_ec_joins, parent.by_partition);
-        let lateral = parent.lateral.clone();
-        let needed = self.member_needs(top_rel, child);
-        self.add_member_classes(top, &own)?;
-        let c = &mut self.rels[child];
-        c.target = Rc::new(target);
-        (c.restrictions, c.join_info, c.needed) = (restrictions, join_info, needed);
-        (c.has_ec_joins, c.by_partition, c.lateral) = (has_ec_joins, by_partition, lateral);
-        if self.rels[rel].parallel {
-            self.consider_parallel(child)?;
-            self.rels[rel].parallel = self.rels[child].parallel;
-        }
-        self.mark_partial_indexes(child);
-        self.size_base(child)?;
         Ok(true)
     }
 
+    /// The conditions of the tree over a member. None if they cannot hold.
+    fn conditions_of_member(
+        &self,
+        top: usize,
+        child: usize,
+    ) -> Result<Option<Vec<Rc<Restriction>>>> {
+        let own = &self.rels[child].relids;
+        let moved = self.restrictions_for_members(&self.rels[top].restrictions, own)?;
+        if !matches!(self.rels[top].kind, BaseKind::UnionAll) {
+            return Ok(Some(moved));
+        }
+        let mut out = Vec::new();
+        for r in moved {
+            // What the columns are here may settle the condition.
+            let clause = simplify(r.clause.clone(), self.env, false)?;
+            if r.pseudoconstant || clause == r.clause {
+                out.push(r);
+                continue;
+            }
+            for part in ir::walk::conjuncts(clause) {
+                if super::scan::is_false(&part) {
+                    return Ok(None);
+                }
+                if matches!(part, Expr::Const(_)) {
+                    continue;
+                }
+                let place = crate::restriction::Placement {
+                    pushed_down: true,
+                    required: Some(own.clone()),
+                    security_level: r.security_level,
+                    ..Default::default()
+                };
+                out.push(self.restriction_as(part, place, r.origin)?);
+            }
+        }
+        Ok(Some(out))
+    }
+
     /// What is needed of a member's columns.
-    fn member_needs(&self, top_rel: usize, child: usize) -> foldhash::HashMap<i16, Relids> {
-        let (Some(p), Some(m)) =
-            (table_of(&self.rels[top_rel].kind), table_of(&self.rels[child].kind))
-        else {
-            return Default::default();
-        };
-        let own = |a: i16| match a {
-            a if a > 0 => m.column_number(&p.tuple.attrs[a as usize - 1].name),
-            a => Some(a),
-        };
-        let all = &self.rels[top_rel].needed;
-        all.iter().filter_map(|(a, by)| Some((own(*a)?, by.clone()))).collect()
+    fn member_needs(&self, top: usize, child: usize) -> Result<foldhash::HashMap<i16, Relids>> {
+        let mut out: foldhash::HashMap<i16, Relids> = Default::default();
+        let (index, own) = (self.rels[top].rtindex, &self.rels[child].relids);
+        for (a, by) in &self.rels[top].needed {
+            let column = Expr::Var(Var::new(index, *a, Oid(2249), -1, Oid::INVALID));
+            ir::walk::each(&self.for_members(&column, own)?, &mut |e| {
+                if let Expr::Var(v) = e {
+                    out.entry(v.attno).or_default().extend(by);
+                }
+            });
+        }
+        Ok(out)
     }
 
     /// Adds the forms that members of equivalence classes have over a member of the tree.
@@ -420,7 +509,7 @@ impl Root<'_> {
         &self,
         rel: usize,
         outer: &Relids,
-        clauses: &[Rc<crate::rel::Restriction>],
+        clauses: &[Rc<Restriction>],
     ) -> Result<Option<Rc<Path>>> {
         let mut best: Option<Path> = None;
         for p in self.rels[rel].paths.iter().filter(|p| p.param.is_subset(outer)) {
@@ -439,7 +528,7 @@ impl Root<'_> {
         rel: usize,
         p: &Rc<Path>,
         outer: &Relids,
-        clauses: &[Rc<crate::rel::Restriction>],
+        clauses: &[Rc<Restriction>],
     ) -> Result<Option<Path>> {
         if let PathKind::Append { parts, shared_from: None } = &p.kind {
             let members = self.rels[rel].relids.clone();
@@ -463,7 +552,16 @@ impl Root<'_> {
             path.param_clauses = clauses.to_vec();
             return Ok(Some(path));
         }
-        if !matches!(p.kind, PathKind::SeqScan | PathKind::Index(_) | PathKind::Bitmap(_)) {
+        let known = matches!(
+            p.kind,
+            PathKind::SeqScan
+                | PathKind::SampleScan
+                | PathKind::Index(_)
+                | PathKind::Bitmap(_)
+                | PathKind::Subquery
+                | PathKind::Result { .. }
+        );
+        if !known {
             return Ok(None);
         }
         let mut new = (**p).clone();
@@ -490,10 +588,10 @@ impl Root<'_> {
     /// A condition over a level of partitions as one over a member of that level.
     fn move_to_member(
         &self,
-        r: &Rc<crate::rel::Restriction>,
+        r: &Rc<Restriction>,
         from: &Relids,
         to: &Relids,
-    ) -> Result<Rc<crate::rel::Restriction>> {
+    ) -> Result<Rc<Restriction>> {
         let (Some(from), Some(to)) = (from.singleton(), to.singleton()) else {
             return Ok(r.clone());
         };

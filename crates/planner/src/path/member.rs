@@ -29,53 +29,47 @@ impl Root<'_> {
         relids.iter().map(|i| self.base_rel(i).and_then(|r| r.parent).unwrap_or(i)).collect()
     }
 
-    /// An expression over the parent as one over the member.
+    /// An expression over the parent, which is above the member, as one over the member.
     pub fn for_member(&self, e: &Expr, parent: u32, member: u32) -> Result<Expr> {
         let (Some(p), Some(m)) = (self.base_rel(parent), self.base_rel(member)) else {
             return Ok(e.clone());
         };
-        let (Some(pd), Some(md)) = (table_of(&p.kind), table_of(&m.kind)) else {
+        if !matches!(p.kind, BaseKind::UnionAll) {
+            return match (table_of(&p.kind), table_of(&m.kind)) {
+                (Some(pd), Some(md)) => over_table(e, (parent, pd), (member, md)),
+                _ => Ok(e.clone()),
+            };
+        }
+        // One union after the other, and then the tree that is a member of the last.
+        let Some(at) = m.ancestors.iter().position(|a| *a == parent) else { return Ok(e.clone()) };
+        let next = m.ancestors.get(at + 1).copied().unwrap_or(member);
+        let Some(columns) = self.base_rel(next).and_then(|r| r.columns.as_deref()) else {
             return Ok(e.clone());
         };
-        let mut failed = None;
+        let out = self.over_union_member(e, parent, columns);
+        if next == member { Ok(out) } else { self.for_member(&out, next, member) }
+    }
+
+    /// An expression over a union, whose columns are these in a member, as one over the member.
+    fn over_union_member(&self, e: &Expr, union: u32, columns: &[Expr]) -> Expr {
         let mut out = e.clone();
         ir::walk::replace(&mut out, &mut |x| {
             let Expr::Var(v) = x else { return None };
-            if v.varno != parent || v.levels_up != 0 {
+            if v.varno != union || v.levels_up != 0 {
                 return None;
             }
-            let mut new = Var { varno: member, syn_no: member, ..v.clone() };
-            if v.attno > 0 {
-                let name = &pd.tuple.attrs[v.attno as usize - 1].name;
-                match md.column_number(name) {
-                    Some(a) => {
-                        new.attno = a;
-                        new.syn_attno = a;
-                    }
-                    None => {
-                        failed = Some(base::err!(
-                            UNDEFINED_COLUMN,
-                            "attribute \"{name}\" of relation \"{}\" does not exist",
-                            md.name
-                        ));
-                    }
-                }
-                return Some(Expr::Var(new));
-            }
-            // As a record it is only asked whether it is there.
-            let record = v.ty == base::Oid(2249);
-            if v.attno == 0 && pd.row_type != md.row_type && !record {
-                new.ty = md.row_type;
-                return Some(Expr::ConvertRowtype {
-                    arg: Box::new(Expr::Var(new)),
+            match v.attno {
+                0 => Some(Expr::Row(Box::new(ir::RowExpr {
                     ty: v.ty,
+                    args: columns.to_vec(),
                     form: ir::CoercionForm::ImplicitCast,
+                    names: self.query.rte(union).eref.columns.clone(),
                     location: None,
-                });
+                }))),
+                n => columns.get(usize::try_from(n - 1).ok()?).cloned(),
             }
-            Some(Expr::Var(new))
         });
-        failed.map_or(Ok(out), Err)
+        out
     }
 
     /// An expression with the columns of tables at the top as those of these members.
@@ -249,4 +243,52 @@ impl Root<'_> {
             }
         })
     }
+}
+
+/// An expression over a table as one over a table below it in its tree: columns are the same by
+/// name.
+fn over_table(
+    e: &Expr,
+    (parent, pd): (u32, &RelationDesc),
+    (member, md): (u32, &RelationDesc),
+) -> Result<Expr> {
+    let mut failed = None;
+    let mut out = e.clone();
+    ir::walk::replace(&mut out, &mut |x| {
+        let Expr::Var(v) = x else { return None };
+        if v.varno != parent || v.levels_up != 0 {
+            return None;
+        }
+        let mut new = Var { varno: member, syn_no: member, ..v.clone() };
+        if v.attno > 0 {
+            let name = &pd.tuple.attrs[v.attno as usize - 1].name;
+            match md.column_number(name) {
+                Some(a) => {
+                    new.attno = a;
+                    new.syn_attno = a;
+                }
+                None => {
+                    failed = Some(base::err!(
+                        UNDEFINED_COLUMN,
+                        "attribute \"{name}\" of relation \"{}\" does not exist",
+                        md.name
+                    ));
+                }
+            }
+            return Some(Expr::Var(new));
+        }
+        // As a record it is only asked whether it is there.
+        let record = v.ty == base::Oid(2249);
+        if v.attno == 0 && pd.row_type != md.row_type && !record {
+            new.ty = md.row_type;
+            return Some(Expr::ConvertRowtype {
+                arg: Box::new(Expr::Var(new)),
+                ty: v.ty,
+                form: ir::CoercionForm::ImplicitCast,
+                location: None,
+            });
+        }
+        Some(Expr::Var(new))
+    });
+    failed.map_or(Ok(out), Err)
 }

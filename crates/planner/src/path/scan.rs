@@ -176,7 +176,7 @@ impl Root<'_> {
 
     /// Estimates the rows of a base relation and the width of its columns.
     pub fn size_base(&mut self, rel: usize) -> Result<()> {
-        if matches!(self.rels[rel].kind, BaseKind::AppendRel(_)) {
+        if matches!(self.rels[rel].kind, BaseKind::AppendRel(_) | BaseKind::UnionAll) {
             let mut target = (*self.rels[rel].target).clone();
             self.finish_target(&mut target);
             self.rels[rel].target = Rc::new(target);
@@ -359,7 +359,7 @@ impl Root<'_> {
                 let kind = PathKind::Result { quals: Vec::new() };
                 self.source_path(rel, kind, (0.0, 0.0, 0), 1.0, 0.0, vec![]);
             }
-            BaseKind::AppendRel(_) => self.append_paths(rel)?,
+            BaseKind::AppendRel(_) | BaseKind::UnionAll => self.append_paths(rel)?,
             BaseKind::Join | BaseKind::Upper => {}
         }
         self.rels[rel].set_cheapest();

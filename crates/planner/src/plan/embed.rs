@@ -20,6 +20,7 @@ pub fn lighten(rtable: &mut [Rte]) {
             }
             RteKind::Values { lists, .. } => lists.clear(),
             RteKind::Group { exprs } => exprs.clear(),
+            RteKind::UnionAll { members, .. } => members.clear(),
             _ => {}
         }
     }

@@ -203,7 +203,10 @@ impl Root<'_> {
         let mut keys: Option<Vec<SortKey>> = None;
         for p in parts {
             let mut child = self.create(p)?;
-            let own = self.sort_keys(&mut child, &path.pathkeys, None)?;
+            let own = match self.keys_by_position(&path.target, &child, &path.pathkeys)? {
+                Some(keys) => keys,
+                None => self.sort_keys(&mut child, &path.pathkeys, None)?,
+            };
             if keys.get_or_insert_with(|| own.clone()) != &own {
                 return Err(err!(INTERNAL_ERROR, "MergeAppend child's columns do not match"));
             }
@@ -224,12 +227,46 @@ impl Root<'_> {
         Ok(plan)
     }
 
+    /// The columns of an append's parts that its keys mean, if all are columns of its own.
+    fn keys_by_position(
+        &self,
+        target: &crate::rel::Target,
+        child: &Plan,
+        keys: &[PathKey],
+    ) -> Result<Option<Vec<SortKey>>> {
+        let mut out = Vec::new();
+        for k in keys {
+            let ec = &self.ecs[self.canonical_ec(k.ec)];
+            let found = target.exprs.iter().enumerate().find_map(|(i, e)| {
+                let own = |m: &&crate::rel::EcMember| !m.is_const && m.expr == *e;
+                ec.members.iter().find(own).map(|m| (i, m.ty))
+            });
+            let Some((at, ty)) = found.filter(|(at, _)| *at < child.target.len()) else {
+                return Ok(None);
+            };
+            let strategy = if k.descending { 5 } else { 1 };
+            let Some(op) = self.env.catalog.amop(k.family, ty, ty, strategy)? else {
+                return Ok(None);
+            };
+            out.push(SortKey {
+                column: at as i16 + 1,
+                op,
+                collation: ec.collation,
+                descending: k.descending,
+                nulls_first: k.nulls_first,
+            });
+        }
+        Ok(Some(out))
+    }
+
     fn append_members(&self, path: &Path, parts: &[Rc<Path>]) -> Vec<(u32, u32)> {
         let parents = &self.rels[path.rel].relids;
         let mut out = Vec::new();
         for m in parts.first().iter().flat_map(|p| self.rels[p.rel].relids.iter()) {
             let above = self.base_rel(m).map(|r| r.ancestors.clone()).unwrap_or_default();
-            out.extend(above.iter().rev().find(|a| parents.contains(**a)).map(|a| (m, *a)));
+            let union = |a: u32| matches!(self.query.rte(a).kind, ir::RteKind::UnionAll { .. });
+            let found = above.iter().rev().find(|a| parents.contains(**a) && !union(**a));
+            out.extend(found.map(|a| (m, *a)));
         }
         out
     }

@@ -7,6 +7,7 @@ pub mod outer_join;
 pub mod pull_up;
 pub mod quals;
 pub mod sublinks;
+pub mod union_all;
 pub mod volatility;
 
 use ir::{CteMaterialize, Expr, ParamKind, Query, RteKind, walk};

@@ -9,6 +9,13 @@ use ir::{CmdType, Expr, FromExpr, FromItem, JoinKind, Query, Rte, RteKind, Targe
 /// Pulls up all simple subqueries of the join tree. The tree stays in the query meanwhile:
 /// conditions all over it name the subqueries' columns.
 pub fn pull_up_subqueries(query: &mut Query, env: &Env) -> Result<()> {
+    // Of a row that is looked at anew it must be known which member it is of.
+    let unions =
+        matches!(query.command, CmdType::Select | CmdType::Insert) && query.row_marks.is_empty();
+    pull_up_from(query, env, unions)
+}
+
+fn pull_up_from(query: &mut Query, env: &Env, unions: bool) -> Result<()> {
     let mut found = Vec::new();
     query.jointree.items.iter().for_each(|item| tables_of(item, (false, None), &mut found));
     let sets_nulls = !query.grouping_sets.is_empty();
@@ -16,7 +23,14 @@ pub fn pull_up_subqueries(query: &mut Query, env: &Env) -> Result<()> {
     for (index, nullable, within) in found {
         let rte = &mut query.rtable[index as usize - 1];
         let RteKind::Subquery { query: sub, barrier, .. } = &mut rte.kind else { continue };
-        if *barrier || !is_simple(sub, env)? {
+        if *barrier {
+            continue;
+        }
+        if unions && super::union_all::is_simple(sub) {
+            super::union_all::pull_up(query, index, env)?;
+            continue;
+        }
+        if !is_simple(sub, env)? {
             continue;
         }
         if sub.jointree.items.is_empty() {
@@ -24,19 +38,10 @@ pub fn pull_up_subqueries(query: &mut Query, env: &Env) -> Result<()> {
             if within.is_some() || sub.target_list.iter().any(|t| has_sublink(&t.expr)) {
                 continue;
             }
-            sub.rtable.push(Rte {
-                kind: RteKind::Result,
-                alias: None,
-                eref: ir::Alias { name: "*RESULT*".into(), columns: Vec::new() },
-                lateral: false,
-                in_from: true,
-                perms: None,
-                security_quals: Vec::new(),
-            });
-            sub.jointree.items.push(FromItem::Table(sub.rtable.len() as u32));
+            with_a_table(sub);
         }
         // Inner parts first: what they make of its columns decides.
-        pull_up_subqueries(sub, env)?;
+        pull_up_from(sub, env, unions)?;
         let stays = nullable && (whole_rows.contains(&index) || !goes_null(sub, env)?)
             || sets_nulls && !has_columns_of_its_own(sub)
             || rte.lateral && within.is_some_and(|w| !refers_within(sub, &w))
@@ -48,6 +53,23 @@ pub fn pull_up_subqueries(query: &mut Query, env: &Env) -> Result<()> {
         query.jointree.items.iter_mut().for_each(|item| replace_table(item, index, &mut with));
     }
     Ok(())
+}
+
+/// Gives a query without FROM a row to read.
+pub fn with_a_table(sub: &mut Query) {
+    if !sub.jointree.items.is_empty() {
+        return;
+    }
+    sub.rtable.push(Rte {
+        kind: RteKind::Result,
+        alias: None,
+        eref: ir::Alias { name: "*RESULT*".into(), columns: Vec::new() },
+        lateral: false,
+        in_from: true,
+        perms: None,
+        security_quals: Vec::new(),
+    });
+    sub.jointree.items.push(FromItem::Table(sub.rtable.len() as u32));
 }
 
 /// Entries whose rows are named as a whole: where an outer join makes NULL of such a row, a row
@@ -166,7 +188,7 @@ fn replace_table(item: &mut FromItem, index: u32, with: &mut Option<FromItem>) {
 }
 
 /// True if the subquery only joins, filters and projects.
-fn is_simple(sub: &Query, env: &Env) -> Result<bool> {
+pub fn is_simple(sub: &Query, env: &Env) -> Result<bool> {
     if sub.command != CmdType::Select
         || sub.set_operations.is_some()
         || sub.has_aggs
@@ -226,7 +248,8 @@ fn has_columns_of_its_own(sub: &Query) -> bool {
         .all(|(i, e)| matches!(e, Expr::Var(v) if v.levels_up == 0) && !exprs[..i].contains(e))
 }
 
-fn pull_up_one(query: &mut Query, index: u32) -> FromItem {
+/// Takes the subquery of an entry into the query; gives what stands in the entry's place.
+pub fn pull_up_one(query: &mut Query, index: u32) -> FromItem {
     let offset = query.rtable.len() as u32;
     let slot = &mut query.rtable[index as usize - 1];
     let RteKind::Subquery { query: sub, view, barrier } =
@@ -256,6 +279,11 @@ fn pull_up_one(query: &mut Query, index: u32) -> FromItem {
                 r.lateral = true;
             }
         });
+    }
+    for rte in &mut sub.rtable {
+        if let RteKind::UnionAll { members, .. } = &mut rte.kind {
+            members.iter_mut().for_each(|m| m.rtindex += offset);
+        }
     }
     query.has_sublinks |= sub.has_sublinks;
     for mark in sub.row_marks {
