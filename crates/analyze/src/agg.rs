@@ -476,6 +476,7 @@ impl Analyzer<'_> {
             variadic: call.variadic,
             kind,
             levels_up: 0,
+            presorted: false,
             split: AggSplit::Simple,
             location: at,
         };

@@ -208,6 +208,9 @@ pub struct Aggref {
     /// `n` normal, `o` ordered-set, `h` hypothetical-set.
     pub kind: char,
     pub levels_up: u32,
+    /// Its rows come in the order that it asks for (set by the planner).
+    #[serde(default)]
+    pub presorted: bool,
     pub split: AggSplit,
     pub location: Location,
 }

@@ -111,7 +111,10 @@ pub struct Root<'e> {
     pub nullable_sides: Vec<Relids>,
     pub tuple_fraction: f64,
     pub limit_tuples: f64,
+    /// The order of groups, and then the one that aggregates want within them.
     pub group_pathkeys: Vec<PathKey>,
+    /// How many of them are of the groups.
+    pub group_key_count: usize,
     pub distinct_pathkeys: Vec<PathKey>,
     pub sort_pathkeys: Vec<PathKey>,
     pub window_pathkeys: Vec<PathKey>,
@@ -176,6 +179,7 @@ impl<'e> Root<'e> {
             tuple_fraction: 0.0,
             limit_tuples: -1.0,
             group_pathkeys: Vec::new(),
+            group_key_count: 0,
             distinct_pathkeys: Vec::new(),
             sort_pathkeys: Vec::new(),
             window_pathkeys: Vec::new(),

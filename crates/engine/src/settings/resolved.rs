@@ -384,6 +384,7 @@ fn planner_settings(s: &SessionSettings) -> PlannerSettings {
         enable_tidscan: s.bool("enable_tidscan"),
         enable_sort: s.bool("enable_sort"),
         enable_incremental_sort: s.bool("enable_incremental_sort"),
+        enable_presorted_aggregate: s.bool("enable_presorted_aggregate"),
         enable_group_by_reordering: s.bool("enable_group_by_reordering"),
         enable_distinct_reordering: s.bool("enable_distinct_reordering"),
         enable_hashagg: s.bool("enable_hashagg"),

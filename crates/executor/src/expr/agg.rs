@@ -42,12 +42,16 @@ struct Ordered {
     /// Columns counted after the group's number, which is column 0.
     keys: Vec<Key>,
     distinct: Vec<(usize, Equality)>,
+    /// Rows come sorted: what repeats is dropped as it comes.
+    presorted: bool,
 }
 
 /// The states of one call for all groups, with rows that wait to be sorted.
 pub(crate) struct AggRun {
     pub states: Box<dyn GroupedAgg>,
     waiting: Vec<Batch>,
+    /// The row before, of those that come sorted.
+    last: Option<Vec<Datum>>,
     /// Direct arguments of the groups, from the first row of each.
     direct: HashMap<u32, Vec<Datum>>,
 }
@@ -98,7 +102,9 @@ impl AggCall {
             None => Factory::Trans(Arc::new(TransSpec::compile(c, a)?)),
         };
         let filter = a.filter.as_ref().map(|f| c.expr(f, map)).transpose()?;
-        let ordered = match a.order.is_empty() && a.distinct.is_empty() {
+        // Rows that come sorted have at most to be made distinct.
+        let as_they_come = a.presorted && a.distinct.is_empty();
+        let ordered = match a.order.is_empty() && a.distinct.is_empty() || as_they_come {
             true => None,
             false => Some(Ordered::compile(c, a, map)?),
         };
@@ -136,6 +142,7 @@ impl AggCall {
             variadic: false,
             kind: 'n',
             levels_up: 0,
+            presorted: false,
             split: AggSplit::Simple,
             location: f.location,
         };
@@ -148,7 +155,7 @@ impl AggCall {
             Factory::Builtin(f) => f(&self.info)?,
             Factory::Trans(spec) => TransAgg::make(spec),
         };
-        Ok(AggRun { states, waiting: Vec::new(), direct: HashMap::new() })
+        Ok(AggRun { states, waiting: Vec::new(), last: None, direct: HashMap::new() })
     }
 
     /// Takes in the rows of a batch; `groups` by position, None if there is one group.
@@ -176,8 +183,12 @@ impl AggCall {
             self.note_direct(run, agg, groups, batch, sel)?;
         }
         if let Some(ordered) = &self.ordered {
-            let rows = ordered.collect(run, groups, batch, sel)?;
-            agg.waiting.extend(rows);
+            let Some(mut rows) = ordered.collect(run, groups, batch, sel)? else { return Ok(()) };
+            if ordered.presorted {
+                ordered.drop_repeated(run, &mut agg.last, &mut rows)?;
+                return ordered.pass_on(run, self, agg, &rows);
+            }
+            agg.waiting.push(rows);
             return Ok(());
         }
         let mut values: Vec<Vector> = Vec::with_capacity(self.args.len());
@@ -300,7 +311,7 @@ impl Ordered {
         }
         let arg_count = a.args.iter().filter(|t| !t.junk).count();
         let columns = columns.into_iter().map(|(_, p)| p).collect();
-        Ok(Ordered { columns, arg_count, keys, distinct })
+        Ok(Ordered { columns, arg_count, keys, distinct, presorted: a.presorted })
     }
 
     fn phys(&self) -> Vec<PhysType> {
@@ -358,18 +369,29 @@ impl Ordered {
             if !self.distinct.is_empty() {
                 self.drop_repeated(run, &mut last, &mut batch)?;
             }
-            let ColumnData::I64(numbers) = &batch.columns[0].data else { continue };
-            let groups: Vec<u32> = numbers.iter().map(|n| *n as u32).collect();
-            let flags = match call.hypothetical {
-                true => Some(self.flags(run, agg, &batch, &groups)?),
-                false => None,
-            };
-            let columns = batch.columns[1..=self.arg_count].iter().map(|c| &**c);
-            let args: Vec<Arg> = columns.chain(flags.as_ref()).map(Arg::Column).collect();
-            let rows = Rows { len: batch.len, sel: batch.sel.as_deref() };
-            agg.states.update(&mut call.cx(run), Some(&groups), &args, rows)?;
+            self.pass_on(run, call, agg, &batch)?;
         }
         Ok(())
+    }
+
+    /// Feeds rows in their order to the states.
+    fn pass_on(
+        &self,
+        run: &mut Run,
+        call: &AggCall,
+        agg: &mut AggRun,
+        batch: &Batch,
+    ) -> Result<()> {
+        let ColumnData::I64(numbers) = &batch.columns[0].data else { return Ok(()) };
+        let groups: Vec<u32> = numbers.iter().map(|n| *n as u32).collect();
+        let flags = match call.hypothetical {
+            true => Some(self.flags(run, agg, batch, &groups)?),
+            false => None,
+        };
+        let columns = batch.columns[1..=self.arg_count].iter().map(|c| &**c);
+        let args: Vec<Arg> = columns.chain(flags.as_ref()).map(Arg::Column).collect();
+        let rows = Rows { len: batch.len, sel: batch.sel.as_deref() };
+        agg.states.update(&mut call.cx(run), Some(&groups), &args, rows)
     }
 
     /// Where each row stands relative to its group's direct arguments: before (-1), a peer (0),

@@ -221,7 +221,8 @@ impl Root<'_> {
             return Ok(None);
         }
         let incremental = s.enable_incremental_sort;
-        let Some(keys) = crate::pathkeys::reordered(wanted, have, incremental) else {
+        let (of_groups, within) = wanted.split_at(self.group_key_count);
+        let Some(mut keys) = crate::pathkeys::reordered(of_groups, have, incremental) else {
             return Ok(None);
         };
         let mut rest: Vec<(SortGroupClause, Option<PathKey>)> = Vec::new();
@@ -236,6 +237,7 @@ impl Root<'_> {
             out.push(rest.remove(at).0);
         }
         out.extend(rest.into_iter().map(|r| r.0));
+        keys.extend(within);
         Ok(Some((out, keys)))
     }
 
@@ -354,6 +356,10 @@ impl Root<'_> {
         p.target = target.clone();
         p.pathkeys =
             if strategy == AggStrategy::Sorted { sub.pathkeys.clone() } else { Vec::new() };
+        if self.group_pathkeys.len() > self.group_key_count {
+            // What is sorted by within groups is gone.
+            p.pathkeys.truncate(self.group_key_count);
+        }
         (p.rows, p.disabled) = (rows, c.disabled);
         p.startup = c.startup + target.cost.0;
         p.total = c.total + target.cost.0 + target.cost.1 * rows;

@@ -4,6 +4,7 @@ mod group;
 mod minmax;
 mod modify;
 mod partial;
+mod presorted;
 mod setop;
 mod sets;
 mod window;
@@ -228,16 +229,17 @@ impl Root<'_> {
 
     /// Finds out which orders the upper steps would like.
     fn note_orders(&mut self) -> Result<()> {
+        if self.query.grouping_sets.is_empty() {
+            let (group, list) = (self.query.group_clause.clone(), self.processed.clone());
+            self.group_pathkeys = self.pathkeys_for_clauses(&group, &list)?.unwrap_or_default();
+        }
+        self.presort_aggregates()?;
         let list = self.processed.clone();
         let sort = self.query.sort_clause.clone();
         self.above_sets = !self.query.grouping_sets.is_empty();
         self.sort_pathkeys = self.pathkeys_for_clauses(&sort, &list)?.unwrap_or_default();
         let distinct = self.query.distinct_clause.clone();
         self.distinct_pathkeys = self.pathkeys_for_clauses(&distinct, &list)?.unwrap_or_default();
-        if self.query.grouping_sets.is_empty() {
-            let group = self.query.group_clause.clone();
-            self.group_pathkeys = self.pathkeys_for_clauses(&group, &list)?.unwrap_or_default();
-        }
         if let Some(w) = self.query.windows.first().cloned() {
             let clauses = [w.partition, w.order].concat();
             self.window_pathkeys = self.pathkeys_for_clauses(&clauses, &list)?.unwrap_or_default();
