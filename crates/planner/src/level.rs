@@ -56,6 +56,7 @@ pub fn plan_query(
     root.preprocess()?;
     outer_join::reduce_outer_joins(&mut root.query, env)?;
     remove_useless_results(&mut root.query);
+    root.remove_self_joins()?;
     root.plan_upper()
 }
 

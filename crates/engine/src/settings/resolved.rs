@@ -385,6 +385,7 @@ fn planner_settings(s: &SessionSettings) -> PlannerSettings {
         enable_sort: s.bool("enable_sort"),
         enable_incremental_sort: s.bool("enable_incremental_sort"),
         enable_presorted_aggregate: s.bool("enable_presorted_aggregate"),
+        enable_self_join_elimination: s.bool("enable_self_join_elimination"),
         enable_group_by_reordering: s.bool("enable_group_by_reordering"),
         enable_distinct_reordering: s.bool("enable_distinct_reordering"),
         enable_hashagg: s.bool("enable_hashagg"),
