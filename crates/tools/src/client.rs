@@ -73,7 +73,15 @@ impl Stream {
         }
         let port = target.port.parse().unwrap_or(5432);
         let mut last = std::io::Error::other("the name has no address");
-        for address in (target.host.as_str(), port).to_socket_addrs()? {
+        let name = target.host.as_str();
+        let addresses = (name, port).to_socket_addrs().map_err(|e| {
+            // The system's reason comes after what it was asked.
+            let text = e.to_string();
+            let reason = text.rsplit(": ").next().unwrap_or_default();
+            let text = format!("could not translate host name \"{name}\" to address: {reason}");
+            std::io::Error::new(std::io::ErrorKind::NotFound, text)
+        })?;
+        for address in addresses {
             let opened = match timeout {
                 Some(t) => TcpStream::connect_timeout(&address, t),
                 None => TcpStream::connect(address),
@@ -129,7 +137,10 @@ pub struct Answer {
 impl Client {
     /// Connects and authenticates.
     pub fn connect(target: &Target, timeout: Option<Duration>) -> Result<Client> {
-        let stream = Stream::open(target, timeout).map_err(broken)?;
+        let stream = Stream::open(target, timeout).map_err(|e| match e.get_ref() {
+            Some(_) => err!(UNDEFINED_OBJECT, "{e}"),
+            None => broken(e),
+        })?;
         let mut client = Client { stream, input: Vec::new(), notices: Vec::new() };
         let mut out = Vec::new();
         let parameters = [("user", target.user.as_str()), ("database", target.database.as_str())];

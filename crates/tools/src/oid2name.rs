@@ -53,7 +53,9 @@ fn run(args: &[String]) -> Outcome<()> {
             &["Oid", "Database Name", "Tablespace"],
         );
     }
-    println!("From database \"{database}\":");
+    if !given.has("quiet") {
+        println!("From database \"{database}\":");
+    }
     let sql = listing(&program, chosen);
     let mut columns = vec!["Filenode", "Table Name"];
     if given.has("extended") {

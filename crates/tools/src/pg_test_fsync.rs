@@ -1,6 +1,6 @@
 //! `pg_test_fsync`: which way to have bytes on the disk for sure is the fastest.
 
-use crate::options::{Given, flag, with_value};
+use crate::options::{Given, complain, flag, with_value};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
@@ -33,13 +33,21 @@ pub fn main(args: &[String]) -> i32 {
     };
     let seconds = match given.get("secs-per-test").map(str::parse::<u64>) {
         None => 5,
-        Some(Ok(n)) if n > 0 => n,
-        Some(_) => {
-            let text = given.get("secs-per-test").unwrap_or_default();
-            eprintln!("{NAME}: error: invalid argument for option --secs-per-test: {text}");
+        Some(Ok(n)) if n > 0 && n <= u64::from(u32::MAX) => n,
+        Some(Ok(_)) => {
+            let most = u32::MAX;
+            eprintln!("{NAME}: error: --secs-per-test must be in range 1..{most}");
+            return 1;
+        }
+        Some(Err(_)) => {
+            complain(NAME, "error: invalid argument for option --secs-per-test");
             return 1;
         }
     };
+    if let Some(extra) = given.operands.first() {
+        complain(NAME, &format!("error: too many command-line arguments (first is \"{extra}\")"));
+        return 1;
+    }
     let plural = if seconds == 1 { "second" } else { "seconds" };
     println!("{seconds} {plural} per test");
     println!("O_DIRECT supported on this platform for open_datasync and open_sync.");
@@ -52,7 +60,9 @@ pub fn main(args: &[String]) -> i32 {
     match result {
         Ok(()) => 0,
         Err(e) => {
-            eprintln!("{NAME}: error: could not open output file: {e}");
+            let text = e.to_string();
+            let reason = text.split(" (os error").next().unwrap_or_default();
+            eprintln!("{NAME}: error: could not open output file: {reason}");
             1
         }
     }

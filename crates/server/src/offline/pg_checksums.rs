@@ -60,6 +60,19 @@ fn run(given: &Given) -> Result<bool, String> {
     if let Some(extra) = operands.next() {
         return misused(&format!("too many command-line arguments (first is \"{extra}\")"));
     }
+    if let Some(node) = given.get("filenode") {
+        if node.parse::<u32>().is_err() {
+            return Err(format!("invalid value \"{node}\" for option -f/--filenode"));
+        }
+        if given.has("enable") || given.has("disable") {
+            return misused("option -f/--filenode can only be used with --check");
+        }
+    }
+    if let Some(method) = given.get("sync-method")
+        && !["fsync", "syncfs"].contains(&method)
+    {
+        return Err(format!("unrecognized sync method: {method}"));
+    }
     let path = data.join("global/pg_control");
     if !path.exists() {
         let path = path.display();

@@ -50,8 +50,14 @@ pub fn main(args: &[String]) -> i32 {
         complain(NAME, "error: no arguments specified");
         return 1;
     }
-    let result = Wanted::of(&given).and_then(|wanted| run(&given, &wanted));
-    match result {
+    let wanted = match Wanted::of(&given) {
+        Ok(wanted) => wanted,
+        Err(text) => {
+            complain(NAME, &format!("error: {text}"));
+            return 1;
+        }
+    };
+    match run(&given, &wanted) {
         Ok(()) => 0,
         Err(text) => {
             eprintln!("{NAME}: error: {text}");
@@ -80,6 +86,23 @@ struct Wanted {
 
 impl Wanted {
     fn of(given: &Given) -> Outcome<Wanted> {
+        if let Some(extra) = given.operands.get(2) {
+            return Err(format!("too many command-line arguments (first is \"{extra}\")"));
+        }
+        for flag in ["start", "end"] {
+            if let Some(text) = given.get(flag)
+                && lsn(text).is_none()
+            {
+                return Err(format!("invalid WAL location: \"{text}\""));
+            }
+        }
+        for (flag, option) in [("limit", "-n/--limit"), ("timeline", "-t/--timeline")] {
+            if let Some(text) = given.get(flag)
+                && text.parse::<u32>().is_err()
+            {
+                return Err(format!("invalid value \"{text}\" for option {option}"));
+            }
+        }
         let mut wanted = Wanted { images: given.has("fullpage"), ..Wanted::default() };
         if let Some(name) = given.get("rmgr") {
             let found = Rmgr::ALL.iter().find(|r| r.name().eq_ignore_ascii_case(name));

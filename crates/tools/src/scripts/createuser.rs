@@ -61,12 +61,7 @@ fn run(args: &[String]) -> Outcome<()> {
             first
         }
     };
-    if let Some(limit) = program.given.get("connection-limit")
-        && !limit.parse::<i32>().is_ok_and(|n| n >= -1)
-    {
-        return program
-            .fail(&format!("invalid value \"{limit}\" for option -c/--connection-limit"));
-    }
+    program.check_number("connection-limit", "-c/--connection-limit", -1)?;
     let ask = |question: &str| interactive && agrees(question);
     let pick = |yes: &str, no: &str, question: &str| {
         chosen(&program, yes, no).unwrap_or_else(|| ask(question))

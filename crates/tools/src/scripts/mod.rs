@@ -86,6 +86,60 @@ impl Program {
         }
     }
 
+    /// Fails if a flag's value is no number, or less than `least`. `option` is the flag in
+    /// messages: `-j/--jobs`.
+    pub fn check_number(&self, name: &str, option: &str, least: i32) -> Outcome<()> {
+        let Some(value) = self.given.get(name) else { return Ok(()) };
+        match value.trim().parse::<i64>() {
+            Err(_) => self.fail(&format!("invalid value \"{value}\" for option {option}")),
+            Ok(n) if n < i64::from(least) || n > i64::from(i32::MAX) => {
+                self.fail(&format!("{option} must be in range {least}..{}", i32::MAX))
+            }
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// `--jobs`
+    pub fn jobs(&self) -> usize {
+        self.given.get("jobs").and_then(|n| n.trim().parse().ok()).unwrap_or(1)
+    }
+
+    /// Runs statements in a database: on this connection, which comes back, and if there are
+    /// several, on as many others as `--jobs` has. Ends with the first that fails, unless just its
+    /// table has gone.
+    pub fn run_all<'a>(
+        &'a self,
+        database: &str,
+        first: Connection<'a>,
+        statements: Vec<String>,
+    ) -> Outcome<Connection<'a>> {
+        let mut connections = vec![first];
+        while connections.len() < self.jobs().min(statements.len()) {
+            connections.push(self.connect(database)?);
+        }
+        let waiting = std::sync::Mutex::new(statements.into_iter());
+        let next = || waiting.lock().ok().and_then(|mut all| all.next());
+        let work = |mut connection: Connection<'a>| {
+            while let Some(sql) = next() {
+                let Err(e) = connection.run(&sql) else { continue };
+                let text = format!("processing of database \"{database}\" failed: {}", shown(&e));
+                eprintln!("{}: error: {text}", self.name);
+                if e.code() != SqlState::UNDEFINED_TABLE {
+                    return Err(1);
+                }
+            }
+            Ok(connection)
+        };
+        std::thread::scope(|scope| {
+            let work = &work;
+            let started: Vec<_> =
+                connections.into_iter().map(|c| scope.spawn(move || work(c))).collect();
+            let ended: Outcome<Vec<Connection<'a>>> =
+                started.into_iter().map(|thread| thread.join().unwrap_or(Err(1))).collect();
+            ended?.into_iter().next().ok_or(1)
+        })
+    }
+
     /// All values of a flag.
     pub fn all(&self, name: &str) -> Vec<&str> {
         let flags = self.given.flags.iter();
@@ -130,6 +184,9 @@ impl Program {
             other => other,
         };
         let client = opened.map_err(|e| {
+            if e.code() == SqlState::UNDEFINED_OBJECT {
+                return e;
+            }
             let place = match target.host.starts_with('/') {
                 true => format!("on socket \"{}/.s.PGSQL.{}\"", target.host, target.port),
                 false => format!("at \"{}\", port {}", target.host, target.port),
@@ -201,6 +258,32 @@ pub fn shown(e: &Error) -> String {
     out
 }
 
+/// Where in a statement an error is, as libpq shows it: the line and a mark under it; empty if
+/// that is not known.
+fn place(e: &Error, sql: &str) -> String {
+    /// Characters of a line that are shown, and how many after the mark at least.
+    const SHOWN: usize = 60;
+    const AFTER: usize = 10;
+    let Some(position) = e.fields().position.map(|p| p as usize) else { return String::new() };
+    let before: String = sql.chars().take(position.saturating_sub(1)).collect();
+    let number = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count();
+    let line = sql.lines().nth(number - 1).unwrap_or_default();
+    let all: Vec<char> = line.chars().collect();
+    let (mut from, mut to) = (0, all.len());
+    if to > SHOWN && column + AFTER <= SHOWN {
+        to = SHOWN;
+    } else if to > SHOWN {
+        to = to.min(column + AFTER);
+        from = to.saturating_sub(SHOWN);
+    }
+    let cut = |yes: bool| if yes { "..." } else { "" };
+    let head = format!("LINE {number}: {}", cut(from > 0));
+    let text: String = all[from..to].iter().collect();
+    let mark = " ".repeat(head.len() + column - from);
+    format!("\n{head}{text}{}\n{mark}^", cut(to < all.len()))
+}
+
 /// A connection, and whose it is.
 pub struct Connection<'a> {
     program: &'a Program,
@@ -226,7 +309,7 @@ impl Connection<'_> {
             Ok(answer) => Ok(answer.rows),
             Err(e) => {
                 let name = self.program.name;
-                eprintln!("{name}: error: query failed: {}", shown(&e));
+                eprintln!("{name}: error: query failed: {}{}", shown(&e), place(&e, sql));
                 eprintln!("{name}: detail: Query was: {sql}");
                 Err(1)
             }
@@ -317,6 +400,19 @@ pub fn code(outcome: Outcome<()>) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_of_errors() {
+        let at = |sql: &str, position: u32| {
+            let mut e = base::err!(SYNTAX_ERROR, "x");
+            e.fields_mut().position = Some(position);
+            place(&e, sql)
+        };
+        assert_eq!(at("SELECT 1\n FROM nix", 16), "\nLINE 2:  FROM nix\n              ^");
+        let long = format!("{} nix {}", "a".repeat(30), "b".repeat(60));
+        let shown = format!("{} nix {}...", "a".repeat(30), "b".repeat(25));
+        assert_eq!(at(&long, 32), format!("\nLINE 1: {shown}\n{}^", " ".repeat(39)));
+    }
 
     #[test]
     fn names_and_literals() {

@@ -1,6 +1,6 @@
 //! `reindexdb`.
 
-use super::{Outcome, Program, code, identifier, shown};
+use super::{Outcome, Program, code, identifier};
 use crate::options::{Flag, flag, with_value};
 
 const FLAGS: &[Flag] = &[
@@ -27,10 +27,9 @@ fn run(args: &[String]) -> Outcome<()> {
     let help = include_str!("../../data/help/reindexdb.txt");
     let program = Program::begin("reindexdb", help, args, FLAGS)?;
     let given = &program.given;
-    if let Some(jobs) = given.get("jobs")
-        && !jobs.parse::<u32>().is_ok_and(|n| n >= 1)
-    {
-        return program.fail(&format!("invalid value \"{jobs}\" for option -j/--jobs"));
+    program.check_number("jobs", "-j/--jobs", 1)?;
+    if program.jobs() > 1 && given.has("system") {
+        return program.fail("cannot use multiple jobs to reindex system catalogs");
     }
     let named = given.has("dbname") || !program.operands(1)?.is_empty();
     if given.has("all") {
@@ -66,44 +65,33 @@ fn one(program: &Program, database: &str) -> Outcome<()> {
         |kind: &str, target: &str| format!("REINDEX {options}{kind} {concurrently}{target};");
     let whole = identifier(database);
     let parts = ["schema", "index", "table"].iter().map(|k| program.all(k).len()).sum::<usize>();
+    let mut statements = Vec::new();
     if given.has("system") {
-        run_one(program, database, &reindex("SYSTEM", &whole), "system catalogs", database)?;
+        statements.push(reindex("SYSTEM", &whole));
     } else if parts == 0 {
-        run_one(program, database, &reindex("DATABASE", &whole), "database", database)?;
+        statements.push(reindex("DATABASE", &whole));
     }
     for schema in program.all("schema") {
-        run_one(program, database, &reindex("SCHEMA", &identifier(schema)), "schema", schema)?;
+        statements.push(reindex("SCHEMA", &identifier(schema)));
+    }
+    for sql in statements {
+        program.run_all(database, program.connect(database)?, vec![sql])?;
     }
     for (kind, word) in [("index", "INDEX"), ("table", "TABLE")] {
+        // Indexes of one table would wait for each other: they go one after the other.
+        let together = kind == "table" && program.jobs() > 1;
+        let mut all = Vec::new();
         for name in program.all(kind) {
             let mut connection = program.connect(database)?;
-            let target = connection.qualified(name)?;
-            if let Err(e) = connection.run(&reindex(word, &target)) {
-                return failed(program, kind, name, database, &e);
+            let sql = reindex(word, &connection.qualified(name)?);
+            match together {
+                true => all.push(sql),
+                false => drop(program.run_all(database, connection, vec![sql])?),
             }
+        }
+        if !all.is_empty() {
+            program.run_all(database, program.connect(database)?, all)?;
         }
     }
     Ok(())
-}
-
-fn run_one(program: &Program, database: &str, sql: &str, kind: &str, name: &str) -> Outcome<()> {
-    match program.connect(database)?.run(sql) {
-        Ok(_) => Ok(()),
-        Err(e) => failed(program, kind, name, database, &e),
-    }
-}
-
-fn failed(
-    program: &Program,
-    kind: &str,
-    name: &str,
-    database: &str,
-    e: &base::Error,
-) -> Outcome<()> {
-    let what = match kind {
-        "database" => format!("reindexing of database \"{database}\""),
-        "system catalogs" => format!("reindexing of system catalogs in database \"{database}\""),
-        _ => format!("reindexing of {kind} \"{name}\" in database \"{database}\""),
-    };
-    program.fail(&format!("{what} failed: {}", shown(e)))
 }

@@ -1,6 +1,6 @@
 //! `vacuumdb`.
 
-use super::{Connection, Outcome, Program, code, identifier, literal, shown};
+use super::{Outcome, Program, code, identifier, literal};
 use crate::options::{Flag, flag, with_value};
 
 const FLAGS: &[Flag] = &[
@@ -99,14 +99,11 @@ fn check(program: &Program) -> Outcome<()> {
         return program
             .fail("cannot vacuum all tables in schema(s) and exclude schema(s) at the same time");
     }
-    for name in ["jobs", "parallel"] {
-        if let Some(value) = given.get(name)
-            && !value.parse::<u32>().is_ok_and(|n| n >= u32::from(name == "jobs"))
-        {
-            let short = if name == "jobs" { 'j' } else { 'P' };
-            return program
-                .fail(&format!("invalid value \"{value}\" for option -{short}/--{name}"));
-        }
+    if given.has("missing-stats-only") && !only_analyzes(program) {
+        return program.fail(
+            "cannot use the \"missing-stats-only\" option without \"analyze-only\" or \
+             \"analyze-in-stages\"",
+        );
     }
     Ok(())
 }
@@ -114,6 +111,14 @@ fn check(program: &Program) -> Outcome<()> {
 fn run(args: &[String]) -> Outcome<()> {
     let help = include_str!("../../data/help/vacuumdb.txt");
     let program = Program::begin("vacuumdb", help, args, FLAGS)?;
+    for (name, option, least) in [
+        ("jobs", "-j/--jobs", 1),
+        ("parallel", "-P/--parallel", 0),
+        ("min-xid-age", "--min-xid-age", 1),
+        ("min-mxid-age", "--min-mxid-age", 1),
+    ] {
+        program.check_number(name, option, least)?;
+    }
     check(&program)?;
     let named = program.given.has("dbname") || !program.operands(1)?.is_empty();
     let databases = match program.given.has("all") {
@@ -149,32 +154,17 @@ fn one(program: &Program, database: &str, stage: Option<&(&str, &str)>) -> Outco
         connection.query(settings)?;
     }
     let options = options(program);
-    for row in rows {
+    let statement = |row: &Vec<Option<String>>| {
         let cell = |i: usize| row.get(i).cloned().flatten().unwrap_or_default();
         let table = format!("{}.{}", identifier(&cell(1)), identifier(&cell(0)));
-        let sql = format!("{options}{table}{};", cell(2));
-        vacuum(program, &mut connection, &sql, database, &cell(0))?;
-    }
-    if stage.is_none() && !program.given.has("full") {
+        format!("{options}{table}{};", cell(2))
+    };
+    let statements = rows.iter().map(statement).collect();
+    let mut connection = program.run_all(database, connection, statements)?;
+    if stage.is_none() {
         connection.query("VACUUM (ONLY_DATABASE_STATS);")?;
     }
     Ok(())
-}
-
-fn vacuum(
-    program: &Program,
-    connection: &mut Connection<'_>,
-    sql: &str,
-    database: &str,
-    table: &str,
-) -> Outcome<()> {
-    match connection.run(sql) {
-        Ok(_) => Ok(()),
-        Err(e) => program.fail(&format!(
-            "vacuuming of table \"{table}\" in database \"{database}\" failed: {}",
-            shown(&e)
-        )),
-    }
 }
 
 /// The command up to the table.
@@ -275,16 +265,62 @@ fn listing(program: &Program) -> String {
     }
     for (flag, function) in [("min-xid-age", "age"), ("min-mxid-age", "mxid_age")] {
         if let Some(age) = program.given.get(flag) {
-            let column = if flag == "min-xid-age" { "relfrozenxid" } else { "relminmxid" };
+            let (column, gap) = match flag {
+                "min-xid-age" => ("relfrozenxid", "  "),
+                _ => ("relminmxid", " "),
+            };
             sql.push_str(&format!(
                 " AND GREATEST(pg_catalog.{function}(c.{column}), \
-                 pg_catalog.{function}(t.{column}))  OPERATOR(pg_catalog.>=) '{age}'\
+                 pg_catalog.{function}(t.{column})){gap}OPERATOR(pg_catalog.>=) '{age}'\
                  ::pg_catalog.int4\n AND c.{column} OPERATOR(pg_catalog.!=) '0'::pg_catalog.xid\n"
             ));
         }
     }
+    if program.given.has("missing-stats-only") {
+        sql.push_str(&missing_statistics());
+    }
     sql.push_str(" ORDER BY c.relpages DESC;");
     sql
+}
+
+/// The condition that something of the table has no statistics: a column, extended statistics, an
+/// index's expression, or one of the first two for the table with those that inherit from it.
+fn missing_statistics() -> String {
+    const IS: &str = "OPERATOR(pg_catalog.=)";
+    let wanted = "AND a.attnum OPERATOR(pg_catalog.>) 0::pg_catalog.int2\n AND NOT \
+                  a.attisdropped\n AND a.attstattarget IS DISTINCT FROM 0::pg_catalog.int2\n";
+    let column = format!(
+        "EXISTS (SELECT NULL FROM pg_catalog.pg_attribute a\n WHERE a.attrelid {IS} c.oid\n \
+         {wanted} AND a.attgenerated OPERATOR(pg_catalog.<>) 'v'\n"
+    );
+    let extended = format!(
+        "EXISTS (SELECT NULL FROM pg_catalog.pg_statistic_ext e\n WHERE e.stxrelid {IS} c.oid\n \
+         AND e.stxstattarget IS DISTINCT FROM 0::pg_catalog.int2\n"
+    );
+    let parent = format!(
+        " AND c.relhassubclass\n AND NOT p.inherited\n AND EXISTS (SELECT NULL FROM \
+         pg_catalog.pg_inherits h\n WHERE h.inhparent {IS} c.oid)\n"
+    );
+    let none = format!(
+        " AND NOT EXISTS (SELECT NULL FROM pg_catalog.pg_statistic s\n WHERE s.starelid {IS} \
+         a.attrelid\n AND s.staattnum {IS} a.attnum"
+    );
+    let none_extended = format!(
+        " AND NOT EXISTS (SELECT NULL FROM pg_catalog.pg_statistic_ext_data d\n WHERE d.stxoid \
+         {IS} e.oid\n"
+    );
+    let expression = format!(
+        "EXISTS (SELECT NULL FROM pg_catalog.pg_attribute a\n JOIN pg_catalog.pg_index i ON \
+         i.indexrelid {IS} a.attrelid\n WHERE i.indrelid {IS} c.oid\n AND i.indkey[a.attnum \
+         OPERATOR(pg_catalog.-) 1::pg_catalog.int2] {IS} 0::pg_catalog.int2\n {wanted} AND NOT \
+         p.inherited\n"
+    );
+    format!(
+        " AND (\n {column}{none}\n AND s.stainherit {IS} p.inherited))\n OR \
+         {extended}{none_extended} AND d.stxdinherit {IS} p.inherited))\n OR \
+         {expression}{none}))\n OR {column}{parent}{none}\n AND s.stainherit))\n OR \
+         {extended}{parent}{none_extended} AND d.stxdinherit))\n )\n"
+    )
 }
 
 #[cfg(test)]
