@@ -301,6 +301,7 @@ fn life(disk: Disk, seed: u64, world: Arc<Mutex<World>>) -> base::Result<()> {
             2 => {
                 let mut lock = || Ok(true);
                 let options = VacuumOptions {
+                    strategy: Default::default(),
                     all_pages: false,
                     index_cleanup: true,
                     dead_limit: 100,

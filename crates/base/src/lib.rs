@@ -5,6 +5,7 @@
 //! It must never know about files, threads, SQL or the wire.
 
 pub mod build;
+pub mod damage;
 mod error;
 mod ids;
 pub mod interrupt;

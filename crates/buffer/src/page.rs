@@ -81,6 +81,16 @@ pub(crate) fn unseal(page: &mut Page, block: u32) -> bool {
     page_checksum(page, block) == stored
 }
 
+/// True if the header's limits can be those of a page that is in use.
+pub(crate) fn has_sane_limits(page: &Page) -> bool {
+    let at = |at: usize| usize::from(u16::from_le_bytes([page[at], page[at + 1]]));
+    let (lower, upper, special) = (at(OFF_LOWER), at(OFF_UPPER), at(OFF_SPECIAL));
+    at(OFF_PAGESIZE_VERSION) == usize::from(PAGESIZE_VERSION)
+        && (PAGE_HEADER_SIZE..=upper).contains(&lower)
+        && upper <= special
+        && special <= PAGE_SIZE
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -42,6 +42,18 @@ pub struct PoolConfig {
     pub io_combine_limit: usize,
     /// Requests that a stream keeps under way (`effective_io_concurrency`).
     pub io_concurrency: usize,
+    /// Goes on with the next checkpoint after a failed sync (`data_sync_retry`). Only for systems
+    /// that keep what they could not write.
+    pub data_sync_retry: bool,
+    /// Files that may be open at a time (`max_files_per_process`).
+    pub open_files: usize,
+    /// How files grow (`file_extend_method`).
+    pub extend_by_zeros: bool,
+    /// Pages that the log changes and that cannot be read count as empty in replay
+    /// (`ignore_invalid_pages`).
+    pub ignore_invalid_pages: bool,
+    /// Whether the pages are held in huge pages of memory.
+    pub huge_pages: os::HugePages,
     /// How streams read ahead (`io_method`).
     pub io_method: IoMethod,
     /// See [`FatalHandler`].
@@ -56,6 +68,11 @@ impl Default for PoolConfig {
             direct_io: true,
             io_combine_limit: 16,
             io_concurrency: 16,
+            data_sync_retry: false,
+            open_files: 1000,
+            extend_by_zeros: false,
+            ignore_invalid_pages: false,
+            huge_pages: os::HugePages::Try,
             io_method: IoMethod::detect(),
             on_fatal: Arc::new(|error| os::abort(&error.to_string())),
         }
@@ -94,13 +111,14 @@ pub(crate) struct PoolInner {
     relations: [RwLock<HashMap<RelFile, Arc<RelFiles>>>; SHARDS],
     pub pending_sync: Mutex<Vec<Arc<Segment>>>,
     pub pending_dirs: Mutex<HashSet<PathBuf>>,
+    pub open_files: crate::segment::OpenFiles,
     pub stats: PoolStats,
 }
 
 impl PoolInner {
     fn new(disk: Disk, log: Arc<dyn Log>, config: PoolConfig) -> PoolInner {
         let count = config.buffers.clamp(16, (1 << 30) - 1);
-        let memory = AlignedBuf::zeroed(count * PAGE_SIZE);
+        let memory = AlignedBuf::mapped(count * PAGE_SIZE, config.huge_pages);
         let frames: Box<[Frame]> = (0..count)
             .map(|i| {
                 let page = memory.as_raw().wrapping_add(i * PAGE_SIZE).cast::<Page>();
@@ -122,6 +140,7 @@ impl PoolInner {
             relations: std::array::from_fn(|_| RwLock::new(HashMap::new())),
             pending_sync: Mutex::new(Vec::new()),
             pending_dirs: Mutex::new(HashSet::new()),
+            open_files: Default::default(),
             stats: PoolStats::default(),
         }
     }

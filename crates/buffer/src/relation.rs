@@ -3,7 +3,7 @@
 use crate::counts::{self, Context, Op};
 use crate::frame::{Attempt, Frame, OptPage, PageMut, PageRef, Pin, Tag, pin_frame};
 use crate::map::{ABSENT, BlockMap};
-use crate::page::{Page, unseal};
+use crate::page::{Page, has_sane_limits, unseal};
 use crate::pool::PoolInner;
 use crate::replace::Ring;
 use crate::segment::Segments;
@@ -57,6 +57,8 @@ pub struct RelFiles {
     dropped: AtomicBool,
     /// Search start of the free space map; advice only.
     pub(crate) fsm_hint: AtomicU32,
+    /// A page that a scan of the whole table was at lately; advice only.
+    scan_place: AtomicU32,
 }
 
 impl RelFiles {
@@ -73,7 +75,18 @@ impl RelFiles {
             }),
             dropped: AtomicBool::new(false),
             fsm_hint: AtomicU32::new(0),
+            scan_place: AtomicU32::new(0),
         }
+    }
+
+    /// Where scans of the whole table are about, for others to join them.
+    pub fn scan_place(&self) -> u32 {
+        self.scan_place.load(Ordering::Relaxed)
+    }
+
+    /// A scan of the whole table is here.
+    pub fn note_scan_place(&self, block: u32) {
+        self.scan_place.store(block, Ordering::Relaxed);
     }
 
     /// Which relation this is.
@@ -352,7 +365,29 @@ impl RelFiles {
             page.fill(0);
             return Ok(());
         }
-        Err(self.invalid_page(fork, block))
+        self.damaged(fork, block, page)
+    }
+
+    /// A page failed its checksum: an error, unless who reads it wants to go on.
+    #[cold]
+    fn damaged(&self, fork: Fork, block: u32, page: &mut Page) -> Result<()> {
+        let error = self.invalid_page(fork, block);
+        let Some(lenient) = base::damage::lenient() else { return Err(error) };
+        let name = format!("{}{}", self.file, fork.suffix());
+        let warn = |text: String| {
+            let code = SqlState::DATA_CORRUPTED;
+            lenient.warn(Error::with_severity(base::Severity::Warning, code, text));
+        };
+        if lenient.ignores_checksums() && has_sane_limits(page) {
+            warn(format!("ignoring checksum failure in block {block} of relation \"{name}\""));
+            return Ok(());
+        }
+        if lenient.zeroes_pages() {
+            page.fill(0);
+            warn(format!("invalid page in block {block} of relation \"{name}\"; zeroing out page"));
+            return Ok(());
+        }
+        Err(error)
     }
 
     pub(crate) fn invalid_page(&self, fork: Fork, block: u32) -> Error {
@@ -410,9 +445,11 @@ impl RelFiles {
         // SAFETY: the loader has the frame latched exclusively.
         let page = unsafe { &mut *frame.page_ptr() };
         page.copy_from_slice(bytes);
-        if !unseal(page, block) {
+        if !unseal(page, block)
+            && let Err(e) = self.damaged(fork, block, page)
+        {
             self.abandon(frame, fork, block);
-            return Err(self.invalid_page(fork, block));
+            return Err(e);
         }
         Ok(Some(finish_load(frame).into_pin()))
     }

@@ -23,8 +23,8 @@ pub enum Strategy {
     BulkRead,
     /// Writes much, once (COPY, CREATE TABLE AS): a larger ring.
     BulkWrite,
-    /// Vacuum.
-    Vacuum,
+    /// Vacuum and what goes with it: a ring of so many pages; 0 is as any page access.
+    Vacuum(u32),
 }
 
 /// The frames that one scan goes round in.
@@ -50,10 +50,10 @@ impl Strategy {
     /// The ring of a scan with this strategy, in a pool of so many frames.
     pub(crate) fn ring(self, frames: usize) -> Option<Ring> {
         let (size, context) = match self {
-            Strategy::Normal => return None,
+            Strategy::Normal | Strategy::Vacuum(0) => return None,
             Strategy::BulkRead => (32, Context::BulkRead),
             Strategy::BulkWrite => (2048, Context::BulkWrite),
-            Strategy::Vacuum => (256, Context::Vacuum),
+            Strategy::Vacuum(pages) => (pages as usize, Context::Vacuum),
         };
         let size = size.min(frames / 8).max(4);
         let frames = Mutex::new(RingFrames { slots: Vec::new(), next: 0, size });

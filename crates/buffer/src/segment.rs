@@ -3,11 +3,12 @@
 use crate::pool::PoolInner;
 use base::wait::WaitEvent;
 use base::{Error, Fork, PAGE_SIZE, RelFile, Result, SqlState, bail};
-use os::sync::RwLock;
-use os::{File, IoError, OpenOptions};
+use os::sync::{Mutex, RwLock};
+use os::{AlignedBuf, File, IoError, OpenOptions};
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 /// Pages in a segment file: 1 GB.
 pub const SEGMENT_BLOCKS: u32 = (1 << 30) / PAGE_SIZE as u32;
@@ -19,13 +20,51 @@ pub(crate) struct Segment {
     pub name: String,
     /// Written since the last checkpoint took note.
     needs_sync: AtomicBool,
+    /// Asked for since it was last looked at for closing.
+    used: AtomicBool,
+}
+
+/// A fork's segments, by number; None: not open.
+type Slots = RwLock<Vec<Option<Arc<Segment>>>>;
+
+/// All segments that are open, longest open first, so that there are never many more than
+/// `max_files_per_process`.
+#[derive(Default)]
+pub(crate) struct OpenFiles {
+    all: Mutex<VecDeque<(Weak<Slots>, usize)>>,
+}
+
+impl OpenFiles {
+    /// A segment is to be opened: closes one that nobody has used for the longest, or about, if
+    /// there are `most`. Those that somebody has in hand, or has to sync, stay.
+    fn make_room(&self, most: usize) {
+        let mut all = self.all.lock();
+        for _ in 0..all.len() * 2 {
+            if all.len() < most {
+                return;
+            }
+            let Some((slots, number)) = all.pop_front() else { return };
+            let Some(fork) = slots.upgrade() else { continue };
+            // Whoever holds the lock opens or closes one himself.
+            let Some(mut open) = fork.try_write() else {
+                all.push_back((slots, number));
+                continue;
+            };
+            let Some(Some(segment)) = open.get(number) else { continue };
+            if segment.used.swap(false, Ordering::Relaxed) || Arc::strong_count(segment) > 1 {
+                all.push_back((slots, number));
+                continue;
+            }
+            open[number] = None;
+        }
+    }
 }
 
 /// The segments of a fork that have been opened.
 pub(crate) struct Segments {
     rel: RelFile,
     fork: Fork,
-    open: RwLock<Vec<Option<Arc<Segment>>>>,
+    open: Arc<Slots>,
 }
 
 /// The name of a segment file, below the data directory.
@@ -49,7 +88,7 @@ fn file_error(what: &str, name: &str, e: &IoError) -> Error {
 
 impl Segments {
     pub fn new(rel: RelFile, fork: Fork) -> Segments {
-        Segments { rel, fork, open: RwLock::new(Vec::new()) }
+        Segments { rel, fork, open: Arc::default() }
     }
 
     fn path(&self, pool: &PoolInner, segment: u32) -> (PathBuf, String) {
@@ -65,8 +104,12 @@ impl Segments {
         create: bool,
     ) -> Result<Option<Arc<Segment>>> {
         if let Some(Some(open)) = self.open.read().get(segment as usize) {
+            if !open.used.load(Ordering::Relaxed) {
+                open.used.store(true, Ordering::Relaxed);
+            }
             return Ok(Some(open.clone()));
         }
+        pool.open_files.make_room(pool.config.open_files);
         let mut open = self.open.write();
         if let Some(Some(found)) = open.get(segment as usize) {
             return Ok(Some(found.clone()));
@@ -79,11 +122,14 @@ impl Segments {
             Err(e) if e.is_not_found() => self.create(pool, &path, &name, &options.create())?,
             Err(e) => return Err(file_error("open", &name, &e)),
         };
-        let found = Arc::new(Segment { file, name, needs_sync: AtomicBool::new(false) });
+        let (needs_sync, used) = (AtomicBool::new(false), AtomicBool::new(true));
+        let found = Arc::new(Segment { file, name, needs_sync, used });
         if open.len() <= segment as usize {
             open.resize(segment as usize + 1, None);
         }
         open[segment as usize] = Some(found.clone());
+        let place = (Arc::downgrade(&self.open), segment as usize);
+        pool.open_files.all.lock().push_back(place);
         Ok(Some(found))
     }
 
@@ -141,10 +187,12 @@ impl Segments {
             let Some(found) = self.get(pool, block / SEGMENT_BLOCKS, true)? else {
                 return Err(Error::internal("a segment file could not be created"));
             };
-            found
-                .file
-                .allocate(offset(block), here as u64 * PAGE_SIZE as u64)
-                .map_err(|e| file_error("extend", &found.name, &e))?;
+            let bytes = here as usize * PAGE_SIZE;
+            let extended = match pool.config.extend_by_zeros {
+                true => found.file.write_at(&AlignedBuf::zeroed(bytes), offset(block)),
+                false => found.file.allocate(offset(block), bytes as u64),
+            };
+            extended.map_err(|e| file_error("extend", &found.name, &e))?;
             self.note_written(pool, &found);
             block += here;
         }
@@ -233,12 +281,20 @@ impl Segments {
 
 impl Segment {
     /// Syncs the file. A failure is fatal: what the kernel has thrown away cannot be written
-    /// again, so only recovery from the log is right.
+    /// again, so only recovery from the log is right. With `data_sync_retry` the kernel is one that
+    /// throws nothing away, and the next checkpoint tries again.
     pub fn sync(&self, pool: &PoolInner) -> Result<()> {
         // Before the sync: what is written during it belongs to the next one.
-        self.needs_sync.store(false, Ordering::SeqCst);
+        let needed = self.needs_sync.swap(false, Ordering::SeqCst);
         let _waiting = os::wait::begin(WaitEvent::DataFileSync);
-        self.file.sync().map_err(|e| pool.fatal(file_error("fsync", &self.name, &e)))
+        self.file.sync().map_err(|e| {
+            let error = file_error("fsync", &self.name, &e);
+            if !pool.config.data_sync_retry {
+                return pool.fatal(error);
+            }
+            self.needs_sync.fetch_or(needed, Ordering::SeqCst);
+            error
+        })
     }
 }
 

@@ -350,13 +350,23 @@ impl BufferPool {
     pub fn sync_pending(&self) -> Result<usize> {
         let dirs = std::mem::take(&mut *self.inner.pending_dirs.lock());
         let segments = std::mem::take(&mut *self.inner.pending_sync.lock());
-        for segment in &segments {
-            Segment::sync(segment, &self.inner)?;
+        for (i, segment) in segments.iter().enumerate() {
+            if let Err(e) = Segment::sync(segment, &self.inner) {
+                // For the next time, if there is one.
+                self.inner.pending_sync.lock().extend_from_slice(&segments[i..]);
+                self.inner.pending_dirs.lock().extend(dirs);
+                return Err(e);
+            }
         }
-        for dir in dirs {
-            match self.disk().sync_dir(&dir) {
-                Err(e) if !e.is_not_found() => return Err(self.inner.fatal(e.into())),
-                _ => {}
+        for dir in &dirs {
+            match self.disk().sync_dir(dir) {
+                Err(e) if e.is_not_found() => {}
+                Err(e) if self.inner.config.data_sync_retry => {
+                    self.inner.pending_dirs.lock().extend(dirs);
+                    return Err(e.into());
+                }
+                Err(e) => return Err(self.inner.fatal(e.into())),
+                Ok(()) => {}
             }
         }
         Ok(segments.len())

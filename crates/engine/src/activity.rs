@@ -70,6 +70,8 @@ pub struct SessionInfo {
     pub application_name: String,
     /// Address of the client, if it came by network.
     pub client_addr: Option<String>,
+    /// The name of that address, with `log_hostname`.
+    pub client_hostname: Option<String>,
     /// Its port there.
     pub client_port: Option<i32>,
     /// How its connection is encrypted.
@@ -185,6 +187,11 @@ impl Activity {
     /// All sessions as they are now.
     pub fn sessions(&self) -> Vec<SessionInfo> {
         self.inner.sessions.lock().values().map(|e| e.info.lock().clone()).collect()
+    }
+
+    /// Looks at all sessions, one after the other.
+    pub(crate) fn each(&self, mut look: impl FnMut(&SessionInfo)) {
+        self.inner.sessions.lock().values().for_each(|e| look(&e.info.lock()));
     }
 
     /// One session as it is now, and how the log knows it.

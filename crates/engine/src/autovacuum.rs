@@ -1,17 +1,19 @@
-//! Autovacuum: tables that have changed enough are vacuumed and analysed by a thread of the
-//! server.
+//! Autovacuum: tables that have changed enough are vacuumed and analysed by threads of the
+//! server, as many as `autovacuum_max_workers` allows.
 //!
 //! Sessions count the rows their statements change and add them to the shared counts now and
 //! then. The counts are in memory only: after a restart they begin at zero, which costs a late
 //! vacuum and nothing else.
 
 use crate::command::upkeep_report::Told;
+use crate::database::thread_error;
 use crate::session::SessionOptions;
 use crate::{Database, Session};
 use base::{Oid, Result};
 use catalog::{RelKind, RelationDesc};
 use os::sync::Mutex;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -236,56 +238,154 @@ impl Thresholds<'_> {
     }
 }
 
-/// The thread: rounds over all tables that changed.
+/// A table that has changed.
+#[derive(Clone, Copy)]
+struct Job {
+    database: Oid,
+    table: Oid,
+    counts: Changes,
+}
+
+/// What the launcher and its workers share.
+#[derive(Default)]
+pub(crate) struct Crew {
+    jobs: Mutex<Jobs>,
+    /// How many workers there are: they share the cost limit.
+    workers: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Jobs {
+    waiting: VecDeque<Job>,
+    /// The tables that workers are at.
+    taken: HashSet<(Oid, Oid)>,
+}
+
+impl Crew {
+    /// How many workers there are.
+    pub fn workers(&self) -> usize {
+        self.workers.load(Ordering::Relaxed)
+    }
+
+    /// What changed is waiting from now on, but for what a worker is at; how many tables that is.
+    fn refill(&self, mut found: Vec<Job>) -> usize {
+        let mut jobs = self.jobs.lock();
+        found.retain(|j| !jobs.taken.contains(&(j.database, j.table)));
+        found.sort_by_key(|j| (j.database, j.table));
+        jobs.waiting = found.into();
+        jobs.waiting.len()
+    }
+
+    /// The next table, in the database where the worker is if there is one.
+    fn take(&self, here: Option<Oid>) -> Option<Job> {
+        let mut jobs = self.jobs.lock();
+        let near = jobs.waiting.iter().position(|j| Some(j.database) == here);
+        let job = jobs.waiting.remove(near.unwrap_or(0))?;
+        jobs.taken.insert((job.database, job.table));
+        Some(job)
+    }
+
+    fn done(&self, job: Job) {
+        self.jobs.lock().taken.remove(&(job.database, job.table));
+    }
+
+    /// Nothing of this database is waiting any more.
+    fn forget(&self, database: Oid) {
+        self.jobs.lock().waiting.retain(|j| j.database != database);
+    }
+}
+
+/// The launcher's thread: now and then it looks what has changed, and has workers take care of it,
+/// `autovacuum_max_workers` of them at most. One that has found a large table does not keep the
+/// others from the small ones.
 pub(crate) fn launcher(database: &Weak<Database>) {
-    // The one thread is launcher and worker; what it reads, it reads as a worker.
-    buffer::counts::set_backend(buffer::Backend::AutovacuumWorker);
+    let mut workers: Vec<os::thread::JoinHandle<()>> = Vec::new();
     loop {
         let Some(database) = database.upgrade() else { return };
-        let naptime = database.defaults().get("autovacuum_naptime").map_or(60, |v| v.as_i64());
-        if database.nap(Duration::from_secs(naptime.max(1) as u64)) {
+        let defaults = database.defaults();
+        let whole = |name: &str| defaults.get(name).map_or(1, |v| v.as_i64()).max(1);
+        let stops = database.nap(Duration::from_secs(whole("autovacuum_naptime") as u64));
+        let (over, running) = workers.into_iter().partition(|w| w.is_finished() || stops);
+        workers = running;
+        for worker in over {
+            let _ = worker.join();
+        }
+        if stops {
             return;
         }
-        if !database.defaults().get("autovacuum").is_none_or(|v| v.as_bool()) {
+        let defaults = database.defaults();
+        if !defaults.get("autovacuum").is_none_or(|v| v.as_bool()) {
             continue;
         }
-        let mut by_database: HashMap<Oid, Vec<(Oid, Changes)>> = HashMap::new();
-        for ((db, table), c) in database.changes.snapshot() {
-            by_database.entry(db).or_default().push((table, c));
-        }
-        for (db, tables) in by_database {
-            if let Err(e) = work(&database, db, &tables) {
-                // What was counted for a database that has gone is of no use.
-                if e.code() == base::SqlState::INVALID_CATALOG_NAME || !database.has_folder(db) {
-                    database.changes.forget(db);
-                    continue;
-                }
-                database.log_as("autovacuum worker", &e.context("automatic vacuum"));
-            }
-            if database.nap(Duration::ZERO) {
-                return;
+        let job = |((database, table), counts)| Job { database, table, counts };
+        let waiting =
+            database.autovacuum.refill(database.changes.snapshot().into_iter().map(job).collect());
+        let whole = |name: &str| defaults.get(name).map_or(1, |v| v.as_i64()).max(1) as usize;
+        let most = whole("autovacuum_max_workers").min(whole("autovacuum_worker_slots"));
+        for _ in 0..waiting.min(most.saturating_sub(workers.len())) {
+            let own = Arc::clone(&database);
+            match os::thread::spawn("autovacuum worker", move || worker(&own)) {
+                Ok(worker) => workers.push(worker),
+                Err(e) => database.log_as("autovacuum launcher", &thread_error(e)),
             }
         }
     }
 }
 
-/// One round in one database.
-fn work(database: &Arc<Database>, db: Oid, tables: &[(Oid, Changes)]) -> Result<()> {
+/// A worker's thread: table after table, as long as some are waiting.
+fn worker(database: &Arc<Database>) {
+    buffer::counts::set_backend(buffer::Backend::AutovacuumWorker);
+    let crew = &database.autovacuum;
+    crew.workers.fetch_add(1, Ordering::Relaxed);
+    let mut next = crew.take(None);
+    while let Some(job) = next.take() {
+        next = work(database, job);
+    }
+    crew.workers.fetch_sub(1, Ordering::Relaxed);
+}
+
+/// This table and others of its database; gives one of another.
+fn work(database: &Arc<Database>, first: Job) -> Option<Job> {
+    let (crew, db) = (&database.autovacuum, first.database);
     let options = SessionOptions { background: Some(db), ..SessionOptions::default() };
-    let mut session = Session::new(database, &options)?;
-    // DDL goes first: a table that is locked is taken next time.
-    session.interrupts().set_lock_timeout_ms(1000);
-    for (table, counts) in tables {
-        if let Err(e) = one_table(&mut session, *table, *counts) {
-            let _ = session.rollback_all();
-            session.interrupts().check()?;
-            if e.code() != base::SqlState::LOCK_NOT_AVAILABLE {
-                database.log_as(
-                    "autovacuum worker",
-                    &e.context(format!("automatic vacuum of table {table}")),
-                );
-            }
+    let mut next = Some(first);
+    let begun = Session::new(database, &options).and_then(|mut session| {
+        // DDL goes first: a table that is locked is taken next time.
+        session.interrupts().set_lock_timeout_ms(1000);
+        while let Some(job) = next.take_if(|j| j.database == db) {
+            let done = session.interrupts().check().and_then(|()| one(&mut session, job));
+            crew.done(job);
+            done?;
+            next = crew.take(Some(db));
         }
+        Ok(())
+    });
+    if let Err(e) = begun {
+        if let Some(job) = next.take_if(|j| j.database == db) {
+            crew.done(job);
+        }
+        crew.forget(db);
+        // What was counted for a database that has gone is of no use.
+        if e.code() == base::SqlState::INVALID_CATALOG_NAME || !database.has_folder(db) {
+            database.changes.forget(db);
+        } else {
+            database.log_as("autovacuum worker", &e.context("automatic vacuum"));
+        }
+    }
+    match database.nap(Duration::ZERO) {
+        true => None,
+        false => next.or_else(|| crew.take(None)),
+    }
+}
+
+/// Fails if the worker is to end.
+fn one(session: &mut Session, job: Job) -> Result<()> {
+    let Err(e) = one_table(session, job.table, job.counts) else { return Ok(()) };
+    let _ = session.rollback_all();
+    session.interrupts().check()?;
+    if e.code() != base::SqlState::LOCK_NOT_AVAILABLE {
+        let e = e.context(format!("automatic vacuum of table {}", job.table));
+        session.core.database.log_as("autovacuum worker", &e);
     }
     Ok(())
 }

@@ -43,7 +43,9 @@ mod wal_fn;
 pub use ::functions::Regex;
 pub use activity::SslInfo;
 pub use auth_files::{AuthFiles, HbaRule, IdentMapping};
-pub use database::{CheckpointKind, CreateOptions, Database, DatabaseState, PendingFiles};
+pub use database::{
+    BACKEND_TITLE, CheckpointKind, CreateOptions, Database, DatabaseState, PendingFiles,
+};
 pub use session::{
     Session, SessionCore, SessionEnd, SessionOptions, StatementEnv, TransactionStatus,
 };

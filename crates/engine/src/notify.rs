@@ -17,21 +17,36 @@ pub struct Note {
     pub payload: Arc<str>,
 }
 
+impl Note {
+    /// Bytes that it takes while it waits, as PostgreSQL's queue counts them.
+    fn size(&self) -> u64 {
+        const HEAD: usize = 16;
+        (HEAD + self.channel.len() + self.payload.len() + 2).next_multiple_of(4) as u64
+    }
+}
+
 /// Where a session's messages wait; each with what must be flushed before it is told.
 #[derive(Default)]
 pub struct Mailbox {
-    notes: Mutex<VecDeque<(Lsn, Note)>>,
+    notes: Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    notes: VecDeque<(Lsn, Note)>,
+    /// Their sizes together.
+    bytes: u64,
 }
 
 impl Mailbox {
     /// True if nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.notes.lock().is_empty()
+        self.notes.lock().notes.is_empty()
     }
 
     /// Takes all that waits.
     pub fn take(&self) -> Vec<(Lsn, Note)> {
-        self.notes.lock().drain(..).collect()
+        std::mem::take(&mut *self.notes.lock()).notes.into()
     }
 }
 
@@ -61,6 +76,24 @@ impl Switchboard {
     /// Begins a commit that sends messages.
     pub fn publish(&self) -> Publishing<'_> {
         Publishing { listeners: self.listeners.lock() }
+    }
+
+    /// True if all who listen to these messages' channels have room for them: `limit` bytes may
+    /// wait for each.
+    pub fn has_room(&self, database: Oid, notes: &[(usize, Note)], limit: u64) -> bool {
+        let listeners = self.listeners.lock();
+        let new: u64 = notes.iter().map(|(_, n)| n.size()).sum();
+        let mut told = notes
+            .iter()
+            .map(|(_, n)| &n.channel)
+            .flat_map(|channel| listeners.get(&(database, channel.clone())).into_iter().flatten());
+        told.all(|mailbox| mailbox.notes.lock().bytes + new <= limit)
+    }
+
+    /// Bytes that wait for the session that has most to read.
+    pub fn most_waiting(&self) -> u64 {
+        let listeners = self.listeners.lock();
+        listeners.values().flatten().map(|m| m.notes.lock().bytes).max().unwrap_or(0)
     }
 
     /// Has those look who have got something.
@@ -99,7 +132,9 @@ impl Publishing<'_> {
         for note in notes {
             let key = (database, note.channel.clone());
             for mailbox in self.listeners.get(&key).into_iter().flatten() {
-                mailbox.notes.lock().push_back((lsn, note.clone()));
+                let mut waiting = mailbox.notes.lock();
+                waiting.bytes += note.size();
+                waiting.notes.push_back((lsn, note.clone()));
                 any = true;
             }
         }
@@ -161,6 +196,27 @@ impl Listening {
     /// The messages that the transaction sends.
     pub fn notes(&self) -> Vec<Note> {
         self.notes.iter().map(|(_, n)| n.clone()).collect()
+    }
+
+    /// True if the transaction's messages can be sent, as [`Switchboard::has_room`] has it.
+    pub fn has_room(&self, board: &Switchboard, database: Oid, limit: u64) -> bool {
+        self.notes.is_empty() || board.has_room(database, &self.notes, limit)
+    }
+
+    /// True if the session listens to nothing yet and is about to.
+    pub fn begins(&self) -> bool {
+        let listens = |a: &(usize, Action)| matches!(a.1, Action::Listen(_));
+        self.channels.is_empty() && self.actions.iter().any(listens)
+    }
+
+    /// What of UNLISTEN the log of developers has, for the session of this number.
+    pub fn trace_unlistens(&self, pid: i32) -> Vec<String> {
+        let text = |action: &Action| match action {
+            Action::Listen(_) => None,
+            Action::Unlisten(channel) => Some(format!("Exec_UnlistenCommit({channel},{pid})")),
+            Action::UnlistenAll => Some(format!("Exec_UnlistenAllCommit({pid})")),
+        };
+        self.actions.iter().filter_map(|(_, action)| text(action)).collect()
     }
 
     /// Before the commit: who is to listen hears all that commits from now on.
@@ -239,6 +295,10 @@ mod tests {
             |channel: &str| Note { pid: 1, channel: Arc::from(channel), payload: Arc::from("x") };
         let sent = board.publish().send(database, &[note("a"), note("b")], Lsn(7));
         assert!(sent);
+        assert_eq!(board.most_waiting(), 20);
+        assert!(board.has_room(database, &[(0, note("a"))], 40));
+        assert!(!board.has_room(database, &[(0, note("a"))], 39));
+        assert!(board.has_room(database, &[(0, note("b"))], 39));
         assert_eq!(session.mailbox.take(), vec![(Lsn(7), note("a"))]);
         session.forget(&board, database);
         assert!(!board.publish().send(database, &[note("a")], Lsn(8)));

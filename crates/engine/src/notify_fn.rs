@@ -16,6 +16,11 @@ pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<R
     };
     match call.fn_oid.0 {
         3036 => Some(notify(env.core, &text(0), &text(1)).map(|()| Datum::text(""))),
+        // `pg_notification_queue_usage`
+        3296 => {
+            let (waiting, room) = env.core.message_room();
+            Some(Ok(Datum::F64(waiting as f64 / room as f64)))
+        }
         // `pg_export_snapshot` and `pg_reload_conf`
         3809 => Some(env.core.export_snapshot().map(Datum::string)),
         2621 => Some(Ok(Datum::Bool(env.core.database.reload()))),
@@ -80,7 +85,56 @@ pub fn notify(core: &SessionCore, channel: &str, payload: &str) -> Result<()> {
     }
     let note =
         Note { pid: core.backend.pid(), channel: Arc::from(channel), payload: Arc::from(payload) };
+    core.trace_notify(|_| format!("Async_Notify({channel})"));
     let level = core.txn()?.depth();
     core.listening.lock().notify(level, note);
     Ok(())
+}
+
+impl SessionCore {
+    /// Bytes of messages that wait for who has most to read, and how many may
+    /// (`max_notify_queue_pages`).
+    pub(crate) fn message_room(&self) -> (u64, u64) {
+        let pages =
+            self.database.defaults().get("max_notify_queue_pages").map_or(1, |v| v.as_i64());
+        let room = pages.max(1) as u64 * base::PAGE_SIZE as u64;
+        (self.database.switchboard.most_waiting(), room)
+    }
+
+    /// Before a commit: fails if the transaction's messages find no room.
+    pub(crate) fn check_messages(&self) -> Result<()> {
+        let listening = self.listening.lock();
+        if !listening.is_pending() {
+            return Ok(());
+        }
+        self.trace_notify(|_| "PreCommit_Notify".to_string());
+        if listening.begins() {
+            self.trace_notify(|pid| format!("Exec_ListenPreCommit({pid})"));
+        }
+        let (_, room) = self.message_room();
+        if !listening.has_room(&self.database.switchboard, self.state.oid, room) {
+            bail!(PROGRAM_LIMIT_EXCEEDED, "too many notifications in the NOTIFY queue");
+        }
+        Ok(())
+    }
+
+    /// After a commit with messages, for developers.
+    pub(crate) fn trace_sent(&self, committed: bool) {
+        if committed {
+            self.trace_notify(|_| "AtCommit_Notify".to_string());
+            for text in self.listening.lock().trace_unlistens(self.backend.pid()) {
+                self.trace_notify(|_| text);
+            }
+        }
+    }
+
+    /// `trace_notify`: tells developers what LISTEN and NOTIFY do. `text` gets the session's
+    /// number.
+    pub(crate) fn trace_notify(&self, text: impl FnOnce(i32) -> String) {
+        if self.settings.lock().bool("trace_notify") {
+            let code = base::SqlState::SUCCESSFUL_COMPLETION;
+            let text = text(self.backend.pid());
+            self.notice(base::Error::with_severity(base::Severity::Debug, code, text));
+        }
+    }
 }

@@ -31,6 +31,10 @@ pub struct ExecSettings {
     pub temp: Option<TempSpace>,
     /// Who has workers does a part of the work too.
     pub leader_participates: bool,
+    /// Rows that NOWAIT finds locked are told of in the server's log.
+    pub log_lock_failures: bool,
+    /// Scans of large tables begin where others are.
+    pub synchronize_scans: bool,
 }
 
 impl ExecSettings {
@@ -47,6 +51,8 @@ impl Default for ExecSettings {
             hash_mem_multiplier: 2.0,
             temp: None,
             leader_participates: true,
+            log_lock_failures: false,
+            synchronize_scans: true,
         }
     }
 }

@@ -13,10 +13,65 @@ const MAPPED: usize = 256 << 10;
 /// From this size on, huge pages are asked for.
 const HUGE: usize = 32 << 20;
 
+/// How large memory is mapped (`huge_pages`, `huge_page_size`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HugePages {
+    /// In pages of the ordinary size.
+    Off,
+    /// In huge pages where the kernel makes some without being asked for each.
+    Try,
+    /// In huge pages that were set apart, of so many kilobytes; 0 is the kernel's own size.
+    Reserved(u32),
+}
+
+impl HugePages {
+    /// Bytes of a page, if they are known to matter.
+    fn page_size(self) -> usize {
+        match self {
+            HugePages::Reserved(0) => 1024 * default_huge_kb(),
+            HugePages::Reserved(kb) => 1024 * kb as usize,
+            _ => BUF_ALIGN,
+        }
+    }
+
+    /// True if so many bytes can be mapped like this now.
+    pub fn can_map(self, len: usize) -> bool {
+        let size = len.next_multiple_of(self.page_size());
+        match try_map(size, self.flags()) {
+            Some(p) => {
+                // SAFETY: the mapping just made, which nobody knows of.
+                unsafe { libc::munmap(p.as_ptr().cast(), size) };
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn flags(self) -> i32 {
+        match self {
+            HugePages::Off | HugePages::Try => 0,
+            HugePages::Reserved(0) => libc::MAP_HUGETLB,
+            HugePages::Reserved(kb) => {
+                let log2 = (u64::from(kb) * 1024).ilog2() as i32;
+                libc::MAP_HUGETLB | log2 << libc::MAP_HUGE_SHIFT
+            }
+        }
+    }
+}
+
+/// Kilobytes of the huge pages that the kernel makes if it is not told a size.
+fn default_huge_kb() -> usize {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|l| l.strip_prefix("Hugepagesize:"));
+    line.and_then(|l| l.split_whitespace().next()?.parse().ok()).unwrap_or(2048)
+}
+
 /// A zeroed buffer whose address is a multiple of [`BUF_ALIGN`].
 pub struct AlignedBuf {
     ptr: NonNull<u8>,
     len: usize,
+    /// Bytes of its mapping; 0 if the allocator gave it.
+    mapped: usize,
 }
 
 // SAFETY: the buffer owns its memory exclusively, as a Box<[u8]> does.
@@ -29,14 +84,26 @@ impl AlignedBuf {
     pub fn zeroed(len: usize) -> AlignedBuf {
         let layout = Self::layout(len);
         if layout.size() >= MAPPED {
-            return AlignedBuf { ptr: map(layout.size()), len };
+            return AlignedBuf::mapped(len, HugePages::Try);
         }
         // SAFETY: the layout's size is at least BUF_ALIGN, so it is not zero.
         let ptr = unsafe { alloc_zeroed(layout) };
         match NonNull::new(ptr) {
-            Some(ptr) => AlignedBuf { ptr, len },
+            Some(ptr) => AlignedBuf { ptr, len, mapped: 0 },
             None => handle_alloc_error(layout),
         }
+    }
+
+    /// The same in memory of its own. Without reserved huge pages it gets others.
+    pub fn mapped(len: usize, huge: HugePages) -> AlignedBuf {
+        let size = len.max(1).next_multiple_of(huge.page_size());
+        if matches!(huge, HugePages::Reserved(_))
+            && let Some(ptr) = try_map(size, huge.flags())
+        {
+            return AlignedBuf { ptr, len, mapped: size };
+        }
+        let size = Self::layout(len).size();
+        AlignedBuf { ptr: map(size, huge != HugePages::Off), len, mapped: size }
     }
 
     fn layout(len: usize) -> Layout {
@@ -67,13 +134,12 @@ impl DerefMut for AlignedBuf {
 
 impl Drop for AlignedBuf {
     fn drop(&mut self) {
-        let layout = Self::layout(self.len);
-        if layout.size() >= MAPPED {
+        if self.mapped > 0 {
             // SAFETY: the memory is a mapping of this size, and nobody uses it any more.
-            unsafe { libc::munmap(self.ptr.as_ptr().cast(), layout.size()) };
+            unsafe { libc::munmap(self.ptr.as_ptr().cast(), self.mapped) };
         } else {
             // SAFETY: the memory came from alloc_zeroed with this same layout.
-            unsafe { dealloc(self.ptr.as_ptr(), layout) }
+            unsafe { dealloc(self.ptr.as_ptr(), Self::layout(self.len)) }
         }
     }
 }
@@ -85,29 +151,30 @@ impl std::fmt::Debug for AlignedBuf {
 }
 
 /// Anonymous memory: zero without being touched.
-fn map(size: usize) -> NonNull<u8> {
+fn map(size: usize, huge: bool) -> NonNull<u8> {
+    let Some(p) = try_map(size, 0) else {
+        handle_alloc_error(Layout::from_size_align(size, BUF_ALIGN).unwrap_or(Layout::new::<u8>()));
+    };
+    if size >= HUGE && huge {
+        // SAFETY: advice on the mapping just made.
+        unsafe { libc::madvise(p.as_ptr().cast(), size, libc::MADV_HUGEPAGE) };
+    }
+    p
+}
+
+fn try_map(size: usize, flags: i32) -> Option<NonNull<u8>> {
     // SAFETY: a new private mapping at an address of the kernel's choice concerns nobody.
     let p = unsafe {
         libc::mmap(
             std::ptr::null_mut(),
             size,
             libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags,
             -1,
             0,
         )
     };
-    if p == libc::MAP_FAILED {
-        handle_alloc_error(Layout::from_size_align(size, BUF_ALIGN).unwrap_or(Layout::new::<u8>()));
-    }
-    if size >= HUGE {
-        // SAFETY: advice on the mapping just made.
-        unsafe { libc::madvise(p, size, libc::MADV_HUGEPAGE) };
-    }
-    match NonNull::new(p.cast()) {
-        Some(p) => p,
-        None => handle_alloc_error(Layout::new::<u8>()),
-    }
+    if p == libc::MAP_FAILED { None } else { NonNull::new(p.cast()) }
 }
 
 /// An aligned buffer of atomic words that many threads may fill while the disk reads other

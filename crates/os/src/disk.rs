@@ -234,17 +234,34 @@ impl Disk {
         self.sync_dir(path.parent().unwrap_or(Path::new("")))
     }
 
+    /// Copies a file that has all its bytes on disk to a new one, by sharing them where the file
+    /// system can.
+    pub fn clone_file(&self, from: &Path, to: &Path) -> Result<()> {
+        match &*self.0 {
+            Kind::Real(root) => real::clone_file(&root.join(from), &root.join(to)),
+            Kind::Simulated(_) => {
+                let bytes = self.read(from)?;
+                self.open(to, &OpenOptions::new().create().truncate())?.write_at(&bytes, 0)
+            }
+        }
+    }
+
     /// Syncs every file and folder below `path`. Crash recovery starts with it: the process
     /// that died may have written pages that it never synced, and redo will find them new
     /// enough to leave them alone.
     pub fn sync_tree(&self, path: &Path) -> Result<()> {
-        if let Kind::Real(root) = &*self.0 {
-            return real::sync_filesystem(&root.join(path));
+        match &*self.0 {
+            Kind::Real(root) => real::sync_filesystem(&root.join(path)),
+            Kind::Simulated(_) => self.sync_each(path),
         }
+    }
+
+    /// The same, one file after the other: what it does not find need not be written.
+    pub fn sync_each(&self, path: &Path) -> Result<()> {
         for entry in self.list(path)? {
             let child = path.join(&entry.name);
             if entry.is_dir {
-                self.sync_tree(&child)?;
+                self.sync_each(&child)?;
             } else {
                 match self.open(&child, &OpenOptions::new().read_only()) {
                     Ok(file) => file.sync()?,

@@ -22,12 +22,13 @@ pub mod poll;
 pub mod process;
 pub mod random;
 mod real;
+pub mod restart;
 pub mod sim;
 pub mod sync;
 pub mod thread;
 pub mod wait;
 
-pub use aligned::{AlignedBuf, BUF_ALIGN, SharedBuf};
+pub use aligned::{AlignedBuf, BUF_ALIGN, HugePages, SharedBuf};
 pub use disk::{DirEntry, Disk, File, Metadata, OpenOptions};
 pub use error::IoError;
 pub use io::{Completion, IoMethod, IoQueue};
@@ -40,5 +41,6 @@ pub fn abort(message: &str) {
         return;
     }
     eprintln!("{message}");
+    restart::run();
     std::process::abort();
 }

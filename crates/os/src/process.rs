@@ -287,16 +287,83 @@ pub enum Ended {
     Signal(i32, &'static str),
 }
 
+/// Shows this text where `ps` shows the command line, cut to the room that there is: that of the
+/// arguments and the environment. For the start of a program, before there are other threads.
+pub fn set_title(title: &str) {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the program, in parentheses, may have spaces in it.
+    let fields = stat.rsplit_once(')').map_or("", |(_, after)| after);
+    let addresses: Vec<usize> =
+        fields.split_whitespace().map(|f| f.parse().unwrap_or(0)).skip(45).take(4).collect();
+    let [start, end, _, last] = addresses[..] else { return };
+    if start == 0 || end <= start || last < end {
+        return;
+    }
+    for (name, value) in std::env::vars_os() {
+        // SAFETY: there is one thread. The C library makes copies, so that nothing points to what
+        // is overwritten below.
+        unsafe { std::env::set_var(name, value) };
+    }
+    let mut bytes: Vec<u8> = title.bytes().filter(|b| *b != 0).take(last - start - 1).collect();
+    // The kernel reads on into the environment if the last byte of the arguments is not 0.
+    bytes.resize(bytes.len().max(end - start - 1) + 1, 0);
+    // SAFETY: the kernel has put arguments and environment side by side there, on the first
+    // thread's stack, and there are as many bytes.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start as *mut u8, bytes.len()) };
+}
+
+/// The name that an address has in the network; none if it has none.
+pub fn host_name(address: std::net::IpAddr) -> Option<String> {
+    let mut name = [0u8; 1025];
+    // SAFETY: the structures are plain numbers, for which zeros are valid; those that are filled in
+    // live through the calls, and the lengths are theirs.
+    let failed = unsafe {
+        let at = |socket: *const libc::sockaddr, len: usize, name: &mut [u8]| {
+            let (len, room) = (len as libc::socklen_t, name.len() as libc::socklen_t);
+            let to = name.as_mut_ptr().cast();
+            libc::getnameinfo(socket, len, to, room, std::ptr::null_mut(), 0, libc::NI_NAMEREQD)
+        };
+        match address {
+            std::net::IpAddr::V4(ip) => {
+                let mut socket: libc::sockaddr_in = std::mem::zeroed();
+                socket.sin_family = libc::AF_INET as libc::sa_family_t;
+                socket.sin_addr.s_addr = ip.to_bits().to_be();
+                at((&raw const socket).cast(), size_of_val(&socket), &mut name)
+            }
+            std::net::IpAddr::V6(ip) => {
+                let mut socket: libc::sockaddr_in6 = std::mem::zeroed();
+                socket.sin6_family = libc::AF_INET6 as libc::sa_family_t;
+                socket.sin6_addr.s6_addr = ip.octets();
+                at((&raw const socket).cast(), size_of_val(&socket), &mut name)
+            }
+        }
+    };
+    let text = name.split(|b| *b == 0).next().unwrap_or_default();
+    (failed == 0).then(|| String::from_utf8_lossy(text).into_owned())
+}
+
+/// Runs a shell command and gives what it writes to its output.
+pub fn shell_output(command: &str) -> io::Result<(Ended, Vec<u8>)> {
+    let mut shell = Command::new("/bin/sh");
+    let output = shell.arg("-c").arg(command).stdin(Stdio::null()).stderr(Stdio::inherit());
+    let output = output.output()?;
+    Ok((ended(output.status), output.stdout))
+}
+
 /// Runs a shell command in a folder and waits for it. Its output goes where this program's goes.
 pub fn run_shell(command: &str, folder: &Path) -> io::Result<Ended> {
-    use std::os::unix::process::ExitStatusExt;
     let mut shell = Command::new("/bin/sh");
     let status = shell.arg("-c").arg(command).current_dir(folder).stdin(Stdio::null()).status()?;
-    Ok(match (status.code(), status.signal()) {
+    Ok(ended(status))
+}
+
+fn ended(status: std::process::ExitStatus) -> Ended {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
         (Some(code), _) => Ended::Code(code),
         (None, Some(n)) => Ended::Signal(n, signal_meaning(n)),
         (None, None) => Ended::Code(-1),
-    })
+    }
 }
 
 fn signal_meaning(number: i32) -> &'static str {

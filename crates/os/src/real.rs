@@ -312,6 +312,31 @@ pub fn sync_filesystem(path: &Path) -> Result<()> {
     }
 }
 
+pub fn clone_file(from: &Path, to: &Path) -> Result<()> {
+    let fail = |e: io::Error| IoError::from_io("clone file", from, &e);
+    let source = fs::File::open(from).map_err(fail)?;
+    let target = fs::File::create(to).map_err(fail)?;
+    loop {
+        // SAFETY: both descriptors are open during the call, and null pointers mean that the
+        // files' own positions are used and moved.
+        let n = unsafe {
+            libc::copy_file_range(
+                source.as_raw_fd(),
+                std::ptr::null_mut(),
+                target.as_raw_fd(),
+                std::ptr::null_mut(),
+                1 << 30,
+                0,
+            )
+        };
+        match n {
+            0 => return Ok(()),
+            n if n > 0 || interrupted() => {}
+            _ => return Err(fail(io::Error::last_os_error())),
+        }
+    }
+}
+
 pub fn metadata(path: &Path) -> Result<Metadata> {
     let m = fs::metadata(path).map_err(|e| IoError::from_io("stat file", path, &e))?;
     let modified = m.modified().ok().and_then(|t| t.duration_since(std::time::UNIX_EPOCH).ok());

@@ -19,6 +19,8 @@ pub trait WaitHook {
 const SEEN: usize = 4096;
 /// What each of them waits for.
 static EVENTS: [AtomicU16; SEEN] = [const { AtomicU16::new(0) }; SEEN];
+/// The kernel's number of each of them.
+static KERNEL_IDS: [AtomicU32; SEEN] = [const { AtomicU32::new(0) }; SEEN];
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
 thread_local! {
@@ -33,6 +35,7 @@ pub fn thread_place() -> u32 {
         0 => {
             let n = NEXT.fetch_add(1, Ordering::Relaxed);
             let n = if (n as usize) < SEEN { n } else { 0 };
+            KERNEL_IDS[n as usize].store(crate::thread::id() as u32, Ordering::Relaxed);
             PLACE.with(|p| p.set(n));
             n
         }
@@ -44,6 +47,12 @@ pub fn thread_place() -> u32 {
 pub fn event_of(place: u32) -> WaitEvent {
     let n = EVENTS.get(place as usize).map_or(0, |e| e.load(Ordering::Relaxed));
     WaitEvent::from_u16(n)
+}
+
+/// The kernel's number of the thread of this number; none if it is not in the list.
+pub fn kernel_id_of(place: u32) -> Option<u64> {
+    let id = KERNEL_IDS.get(place as usize).filter(|_| place != 0)?.load(Ordering::Relaxed);
+    (id != 0).then_some(u64::from(id))
 }
 
 fn note(event: u16) {

@@ -17,6 +17,8 @@ pub struct Request {
     pub settings: Vec<(String, String)>,
     /// The client's address; None on a unix socket.
     pub address: Option<std::net::SocketAddr>,
+    /// The name of that address, with `log_hostname`.
+    pub host_name: Option<String>,
     /// How the client proved who it is, and as whom.
     pub system_user: Option<String>,
     /// How the connection is encrypted.

@@ -102,6 +102,7 @@ impl Backend for Engine {
             user: request.user,
             settings: request.settings,
             client_addr: request.address.map(|a| a.ip().to_string()),
+            client_hostname: request.host_name,
             client_port: request.address.map(|a| i32::from(a.port())),
             background: None,
             who: request.who,

@@ -8,7 +8,7 @@ use crate::shared::Shared;
 use base::{Result, Severity, err};
 use os::Disk;
 use os::poll::{Bell, Epoll, Events, Interest};
-use std::net::{TcpListener, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -217,8 +217,31 @@ impl Acceptor {
             let emptiest = self.reactors.iter().enumerate().min_by_key(|(_, r)| r.len());
             let Some((number, reactor)) = emptiest else { return };
             if ready.is_ok() {
-                let _ = reactor.add(Conn::new(&self.shared, socket, address, number));
+                self.begin(reactor, number, socket, address);
             }
+        }
+    }
+
+    /// Hands a connection to its reactor; with `log_hostname`, when its client's name is known.
+    fn begin(
+        &self,
+        reactor: &Arc<Reactor<Conn>>,
+        number: usize,
+        socket: Socket,
+        address: Option<SocketAddr>,
+    ) {
+        let Some(client) = address.filter(|_| self.shared.logs_host_names()) else {
+            let _ = reactor.add(Conn::new(&self.shared, socket, (address, None), number));
+            return;
+        };
+        // That may take seconds, in which others are to be accepted.
+        let (shared, reactor) = (Arc::clone(&self.shared), Arc::clone(reactor));
+        let started = os::thread::spawn("name lookup", move || {
+            let name = os::process::host_name(client.ip());
+            let _ = reactor.add(Conn::new(&shared, socket, (address, name), number));
+        });
+        if let Err(e) = started {
+            self.shared.log.server(&format!("could not look up a client's name: {e}"));
         }
     }
 }

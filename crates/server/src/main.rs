@@ -18,6 +18,7 @@ mod ldap;
 mod listen;
 mod log;
 mod offline;
+mod passphrase;
 mod pidfile;
 mod postmaster;
 mod reactor;

@@ -7,6 +7,7 @@ use crate::hba::Hba;
 use crate::hba::ident::Ident;
 use crate::listen::{Acceptor, Listeners, SocketAccess};
 use crate::log::{Log, LogConfig};
+use crate::passphrase::When;
 use crate::pidfile::{Facts, LockFile};
 use crate::reactor::{Crew, Flushes, Reactor};
 use crate::shared::{Shared, State};
@@ -171,6 +172,15 @@ pub fn main(args: &[String], open: &Open) -> i32 {
     }
 }
 
+/// Has `ps` show the server as `postgres`, and `cluster_name` in front of its command line, as
+/// `postgres: NAME: ...`.
+fn show_cluster_name(name: &str, args: &[String]) {
+    os::thread::set_name(os::thread::id(), "postgres");
+    if !name.is_empty() {
+        os::process::set_title(&format!("postgres: {name}: postgres {}", args.join(" ")));
+    }
+}
+
 fn data_directory(command_line: &CommandLine) -> Option<PathBuf> {
     let given = command_line.data.clone().or_else(|| std::env::var_os("PGDATA").map(Into::into))?;
     std::path::absolute(given).ok()
@@ -194,6 +204,8 @@ fn run(args: &[String], open: &Open, log: &Arc<Log>) -> Result<i32> {
         println!("{}", defaults.show(name));
         return Ok(0);
     }
+    os::restart::prepare();
+    show_cluster_name(&defaults.show("cluster_name"), args);
     log.configure(LogConfig::of(&defaults));
     engine::settings::check_preloaded(&defaults.show("shared_preload_libraries"), false)?;
     if os::process::is_root() {
@@ -232,7 +244,7 @@ fn run(args: &[String], open: &Open, log: &Arc<Log>) -> Result<i32> {
     };
     open_unix_sockets(&mut listeners, &disk, &socket_dirs, (&facts, &access), log)?;
     let hba = Hba::read(&hba_path(&data, &defaults))?;
-    let tls = Tls::load(&data, &defaults)?;
+    let tls = Tls::load(&data, &defaults, When::Start)?;
     let settings = defaults.clone();
     let auth_files = AuthPaths {
         data: data.clone(),
@@ -251,7 +263,9 @@ fn run(args: &[String], open: &Open, log: &Arc<Log>) -> Result<i32> {
     log.server("database system is ready to accept connections");
     pid_file.set_status("ready")?;
     let extra = PidCopy::write(&settings.show("external_pid_file"), log);
+    arm_restart(&settings);
     let code = signal_loop(&signals, &shared, serving, &mut pid_file, &data, &command_line)?;
+    os::restart::arm(false);
     drop((extra, pid_file));
     Ok(code)
 }
@@ -417,6 +431,11 @@ enum Stop {
     Fast,
 }
 
+/// `restart_after_crash`
+fn arm_restart(settings: &Defaults) {
+    os::restart::arm(settings.get("restart_after_crash").is_some_and(|v| v.as_bool()));
+}
+
 fn signal_loop(
     signals: &Signals,
     shared: &Arc<Shared>,
@@ -505,6 +524,7 @@ fn reload(shared: &Arc<Shared>, data: &Path, command_line: &[(String, String)]) 
                 contains("unaffected changes were applied");
             }
             shared.configure(&defaults);
+            arm_restart(&defaults);
             log.configure(LogConfig::of(&defaults));
             log.reconfigure_files(&defaults);
             match Hba::read(&hba_path(data, &defaults)) {
@@ -515,7 +535,7 @@ fn reload(shared: &Arc<Shared>, data: &Path, command_line: &[(String, String)]) 
                 }
             }
             load_ident(shared, &ident_path(data, &defaults));
-            match Tls::load(data, &defaults) {
+            match Tls::load(data, &defaults, When::Reload) {
                 Ok(tls) => shared.set_tls(tls),
                 Err(e) => {
                     log.error(None, &e.severity(Severity::Log));

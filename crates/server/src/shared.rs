@@ -66,6 +66,7 @@ pub struct Shared {
     /// `pre_auth_delay` and `post_auth_delay`, in seconds.
     auth_delays: [AtomicU64; 2],
     trace_negotiation: AtomicBool,
+    log_host_names: AtomicBool,
     /// Makes up secrets of users that have none.
     mock: [u8; 32],
 }
@@ -88,6 +89,7 @@ impl Shared {
             keep_alive: RwLock::default(),
             auth_delays: Default::default(),
             trace_negotiation: AtomicBool::new(false),
+            log_host_names: AtomicBool::new(false),
             mock,
         })
     }
@@ -150,8 +152,9 @@ impl Shared {
         for (delay, name) in self.auth_delays.iter().zip(["pre_auth_delay", "post_auth_delay"]) {
             delay.store(number(name).max(0) as u64, Ordering::Relaxed);
         }
-        let traced = settings.get("trace_connection_negotiation").is_some_and(|v| v.as_bool());
-        self.trace_negotiation.store(traced, Ordering::Relaxed);
+        let on = |name: &str| settings.get(name).is_some_and(|v| v.as_bool());
+        self.trace_negotiation.store(on("trace_connection_negotiation"), Ordering::Relaxed);
+        self.log_host_names.store(on("log_hostname"), Ordering::Relaxed);
         *self.keep_alive.write() = KeepAlive {
             idle: whole("tcp_keepalives_idle"),
             interval: whole("tcp_keepalives_interval"),
@@ -173,6 +176,11 @@ impl Shared {
     /// `trace_connection_negotiation`
     pub fn traces_negotiation(&self) -> bool {
         self.trace_negotiation.load(Ordering::Relaxed)
+    }
+
+    /// `log_hostname`
+    pub fn logs_host_names(&self) -> bool {
+        self.log_host_names.load(Ordering::Relaxed)
     }
 
     /// `authentication_timeout`

@@ -1,6 +1,7 @@
 //! TLS: the server's certificate and key, who may sign clients' certificates, and what a
 //! certificate says.
 
+use crate::passphrase::{self, When};
 use base::{Error, Result, Severity, err};
 use engine::settings::Defaults;
 use os::Disk;
@@ -52,8 +53,9 @@ fn check_key_file(path: &Path) -> Result<()> {
 }
 
 impl Tls {
-    /// As the settings have it; None if `ssl` is off.
-    pub fn load(data: &Path, d: &Defaults) -> Result<Option<Tls>> {
+    /// As the settings have it; None if `ssl` is off. At the server's start a pass phrase may be
+    /// asked for at the terminal.
+    pub fn load(data: &Path, d: &Defaults, at: When) -> Result<Option<Tls>> {
         if d.show("ssl") != "on" {
             return Ok(None);
         }
@@ -68,10 +70,10 @@ impl Tls {
         };
         let end_point = end_point_hash(own);
         check_key_file(&key_path)?;
-        let key = PrivateKeyDer::from_pem_slice(&read("private key file", &key_path)?);
-        let key = key.map_err(|e| {
-            fatal(format!("could not load private key file \"{}\": {e}", key_path.display()))
-        })?;
+        let key = private_key(&key_path, d, at)?;
+        if let Some(path) = path_of(data, d, "ssl_dh_params_file") {
+            check_dh_params(&path)?;
+        }
         let provider = crate::ciphers::provider(d).map_err(|setting| match setting {
             "ssl_groups" => fatal(format!(
                 "could not set group names specified in ssl_groups: {}",
@@ -112,6 +114,53 @@ impl Tls {
         config.ignore_client_order = d.show("ssl_prefer_server_ciphers") == "on";
         config.alpn_protocols = vec![b"postgresql".to_vec()];
         Ok(Some(Tls { config: Arc::new(config), end_point }))
+    }
+}
+
+/// The server's key, decrypted if it has to be.
+fn private_key(path: &Path, d: &Defaults, at: When) -> Result<PrivateKeyDer<'static>> {
+    let failed = |why: String| {
+        fatal(format!("could not load private key file \"{}\": {why}", path.display()))
+    };
+    let pem = read("private key file", path)?;
+    if !passphrase::is_encrypted(&pem) {
+        return PrivateKeyDer::from_pem_slice(&pem).map_err(|e| failed(e.to_string()));
+    }
+    let Some(phrase) = passphrase::ask(d, at)? else {
+        let path = path.display();
+        return Err(fatal(format!(
+            "private key file \"{path}\" cannot be reloaded because it requires a passphrase"
+        )));
+    };
+    passphrase::decrypt(&pem, &phrase).map_err(|why| failed(why.to_string()))
+}
+
+/// Parameters for key exchanges by finite fields. Those that the server speaks go over elliptic
+/// curves (`ssl_groups`), so the file is only looked at: one that is wrong is told of.
+fn check_dh_params(path: &Path) -> Result<()> {
+    let text = Disk::real_in(PathBuf::from("/")).read(path).map_err(|e| {
+        let reason = e.to_string();
+        let reason = reason.rsplit_once("\": ").map_or(reason.as_str(), |(_, reason)| reason);
+        fatal(format!("could not open DH parameters file \"{}\": {reason}", path.display()))
+    })?;
+    let wrong = |why: &str| fatal(format!("could not load DH parameters file: {why}"));
+    let der = pkcs8::der::pem::decode_vec(text.trim_ascii());
+    let Ok(("DH PARAMETERS", der)) = der else { return Err(wrong("no start line")) };
+    let numbers = element(&der).filter(|(tag, ..)| *tag == 0x30).and_then(|(_, both, _)| {
+        let (_, prime, rest) = element(both).filter(|(tag, ..)| *tag == 2)?;
+        let (_, generator, _) = element(rest).filter(|(tag, ..)| *tag == 2)?;
+        Some((prime, generator))
+    });
+    match numbers {
+        // An even number is no prime, and what has one bit generates nothing.
+        Some((prime, _)) if prime.last().is_some_and(|b| b & 1 == 0) => {
+            Err(fatal("invalid DH parameters: p is not prime".into()))
+        }
+        Some((_, generator)) if decimal(generator).parse().is_ok_and(|n: u64| n < 2) => {
+            Err(fatal("invalid DH parameters: neither suitable generator or safe prime".into()))
+        }
+        Some(_) => Ok(()),
+        None => Err(wrong("bad base64 decode")),
     }
 }
 

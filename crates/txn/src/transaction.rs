@@ -694,12 +694,15 @@ impl Txn {
             let outcome =
                 self.mgr().locks().acquire(&self.backend, tag, mode, wait, self.owner())?;
             if !outcome.is_held() {
+                self.mgr().locks().tell_failure(&self.backend, tag, mode);
                 return Ok(false);
             }
         }
         if wait == Wait::NoWait {
             let over = !self.mgr().is_running(xid)?;
             if !over {
+                let xact = LockTag::Transaction(xid);
+                self.mgr().locks().tell_failure(&self.backend, xact, LockMode::Share);
                 self.leave_row_queue(key, strength);
             }
             return Ok(over);

@@ -5,7 +5,7 @@ use crate::log::Wal;
 use crate::reader::{ReadOutcome, WalReader};
 use crate::record::{BlockRef, Record};
 use crate::rmgr::{Rmgr, xlog_info};
-use base::{Lsn, PAGE_SIZE, Result, Severity, err};
+use base::{Error, Lsn, PAGE_SIZE, Result, Severity, SqlState, err};
 use os::sync::Arc;
 use os::sync::atomic::Ordering;
 use os::{IoError, OpenOptions};
@@ -46,6 +46,7 @@ pub trait Redo: Send + Sync {
 pub struct RedoTable {
     managers: [Option<Arc<dyn Redo>>; 32],
     pages: Option<Arc<PageSource>>,
+    forgiving: Option<Arc<dyn Fn(Error) + Send + Sync>>,
 }
 
 /// Gives the page that replay made of a block; false if the block is gone since.
@@ -60,6 +61,13 @@ impl RedoTable {
     /// With this manager for its records.
     pub fn with(mut self, rmgr: Rmgr, redo: Arc<dyn Redo>) -> RedoTable {
         self.set(rmgr, redo);
+        self
+    }
+
+    /// Goes on with the next record when pages that one changes are not as they have to be
+    /// (`ignore_invalid_pages`); what is passed over is told.
+    pub fn forgiving(mut self, tell: impl Fn(Error) + Send + Sync + 'static) -> RedoTable {
+        self.forgiving = Some(Arc::new(tell));
         self
     }
 
@@ -121,8 +129,14 @@ impl RedoTable {
                 record.lsn_start
             ));
         };
-        manager.redo(record).map_err(|e| e.context(self.context(record)))?;
-        self.check_pages(record)
+        let done = manager.redo(record).map_err(|e| e.context(self.context(record)));
+        match (done, &self.forgiving) {
+            (Err(e), Some(tell)) if e.code() == SqlState::DATA_CORRUPTED => {
+                tell(e);
+                Ok(())
+            }
+            (done, _) => done.and_then(|()| self.check_pages(record)),
+        }
     }
 
     fn context(&self, record: &Record) -> String {

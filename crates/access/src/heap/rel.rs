@@ -7,7 +7,7 @@ use super::{prune, record, vm};
 use crate::toast::{ToastRel, Toaster, reduce};
 use crate::{ExecTxn, Storage};
 use base::{BlockNo, Fork, Oid, RelFile, Result, Tid, Xid, bail};
-use buffer::{PageMut, Persistence, Pin, ReadStream, RelFiles};
+use buffer::{PageMut, Persistence, Pin, ReadStream, RelFiles, Strategy};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use types::tuple::{Compression, append_values, form_tuple_with};
@@ -188,6 +188,15 @@ impl HeapRel {
     ) -> Result<ReadStream> {
         let strategy = self.storage.pool.scan_strategy(self.nblocks()?);
         Ok(self.storage.pool.read_stream(&self.files, fork, blocks, strategy))
+    }
+
+    /// Reads pages of the table in this order, treating the pool like this.
+    pub(super) fn stream_with(
+        &self,
+        strategy: Strategy,
+        blocks: Box<dyn Iterator<Item = BlockNo> + Send>,
+    ) -> ReadStream {
+        self.storage.pool.read_stream(&self.files, Fork::Main, blocks, strategy)
     }
 
     /// Fetches values of this table that are stored apart.

@@ -5,7 +5,8 @@ use super::prune::Fate;
 use super::rel::HeapRel;
 use super::visibility::{PageFacts, Undertaker};
 use base::progress::{self, Command};
-use base::{BlockNo, Fork, Result, Tid};
+use base::{BlockNo, Result, Tid};
+use buffer::Strategy;
 use txn::{Sees, Snapshot};
 use types::Datum;
 use types::tuple::deform;
@@ -69,6 +70,7 @@ impl HeapRel {
         x: &Snapshot,
         want: usize,
         seed: u64,
+        strategy: Strategy,
         pause: &mut dyn FnMut(BlockNo) -> Result<()>,
     ) -> Result<Sample> {
         let mut chance = Chance(seed | 1);
@@ -78,7 +80,7 @@ impl HeapRel {
         progress::set(Command::Analyze, progress::analyze::BLOCKS, blocks.len() as i64);
         progress::set(Command::Analyze, progress::analyze::SCANNED, 0);
         let horizon = self.storage.horizon();
-        let mut stream = self.stream(Fork::Main, Box::new(blocks.into_iter()))?;
+        let mut stream = self.stream_with(strategy, Box::new(blocks.into_iter()));
         while let Some(pin) = stream.next()? {
             progress::add(Command::Analyze, progress::analyze::SCANNED, 1);
             pause(pin.block())?;

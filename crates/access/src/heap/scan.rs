@@ -7,7 +7,7 @@ use super::rel::HeapRel;
 use super::serial_read;
 use super::visibility::{Hints, PageFacts, Sight, Viewer};
 use base::{BlockNo, CommandId, Fork, Result, Tid, Xid};
-use buffer::{PageRef, Pin, ReadStream};
+use buffer::{PageRef, Persistence, Pin, ReadStream, Strategy};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use txn::Snapshot;
@@ -58,6 +58,9 @@ pub struct ScanOptions {
 pub enum ScanSource {
     /// The whole table.
     All,
+    /// The whole table from this page on, and then what is before it, telling others where it is
+    /// (see [`HeapRel::scan_start`]).
+    Circular(u32),
     /// Pages shared out among the scans of a parallel plan.
     Parallel(Arc<ParallelBlocks>),
     /// These pages.
@@ -123,6 +126,30 @@ impl Iterator for Shared {
     }
 }
 
+impl HeapRel {
+    /// Where a scan of a large table begins that keeps others company: at the page where one was
+    /// lately, so that both read each page once (`synchronize_seqscans`). None for small tables.
+    pub fn scan_start(&self) -> Result<Option<u32>> {
+        let blocks = self.nblocks()?;
+        let large = self.storage.pool.scan_strategy(blocks) == Strategy::BulkRead;
+        let shared = self.files.persistence() != Persistence::Temp;
+        Ok((large && shared).then(|| self.files.scan_place() % blocks.0.max(1)))
+    }
+
+    /// All pages from `start` on, round the end.
+    fn circle(&self, start: u32) -> Result<impl Iterator<Item = BlockNo> + Send + use<>> {
+        /// Others are told of one page in so many.
+        const TOLD: u32 = 16;
+        let (files, blocks) = (Arc::clone(&self.files), self.nblocks()?.0);
+        Ok((start..blocks).chain(0..start.min(blocks)).map(move |block| {
+            if block.is_multiple_of(TOLD) {
+                files.note_scan_place(block);
+            }
+            BlockNo(block)
+        }))
+    }
+}
+
 /// The page a scan is in.
 struct Current {
     pin: Pin,
@@ -172,6 +199,7 @@ impl HeapScan {
         }
         let blocks: Box<dyn Iterator<Item = BlockNo> + Send> = match source {
             ScanSource::All => Box::new((0..rel.nblocks()?.0).map(BlockNo)),
+            ScanSource::Circular(start) => Box::new(rel.circle(start)?),
             ScanSource::Parallel(from) => Box::new(Shared { from, range: 0..0 }),
             ScanSource::Blocks(blocks) => blocks,
             ScanSource::Bitmap(pages) => {

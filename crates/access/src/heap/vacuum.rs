@@ -10,7 +10,7 @@ use super::{record, vm};
 use crate::index::{self, IndexRel};
 use base::progress::{self, Command, vacuum as figure};
 use base::{BlockNo, Fork, Lsn, Result, Tid, Xid};
-use buffer::PageMut;
+use buffer::{PageMut, Strategy};
 use std::sync::Arc;
 
 /// Tells how far the vacuum is.
@@ -24,6 +24,8 @@ pub struct VacuumOptions<'a> {
     pub all_pages: bool,
     /// Go through the indexes, so that line pointers can be freed.
     pub index_cleanup: bool,
+    /// How its reads treat the pool.
+    pub strategy: Strategy,
     /// Most dead rows remembered between two passes over the indexes.
     pub dead_limit: usize,
     /// Asked when pages at the end could be given back: takes the lock that keeps all others out
@@ -223,7 +225,7 @@ impl Vacuum<'_, '_> {
             expected = b.0;
         }
         self.nonempty_end = expected;
-        let mut stream = rel.stream(Fork::Main, Box::new(blocks.into_iter()))?;
+        let mut stream = rel.stream_with(self.options.strategy, Box::new(blocks.into_iter()));
         while let Some(pin) = stream.next()? {
             let block = pin.block();
             tell(figure::SCANNED, i64::from(block.0));

@@ -53,7 +53,8 @@ pub fn analyze_table(session: &mut Session, table: Oid, only: &[String], told: T
     let objects = objects_of(session, &rel, &columns)?;
     let want = 300 * sample_target(session, &columns, &objects);
     tell(figure::SAMPLING);
-    let sample = open.heap.sample(&snapshot, want, os::random::u64(), &mut pause)?;
+    let sample =
+        open.heap.sample(&snapshot, want, os::random::u64(), session.upkeep_ring(), &mut pause)?;
     if let Some(work) = &work {
         work.sampled(session, &rel.name, &sample);
     }
@@ -243,7 +244,13 @@ fn analyze_tree(
         let snapshot = session.core.txn()?.latest_snapshot();
         let interrupts = session.interrupts().clone();
         let mut pause = |_: base::BlockNo| interrupts.check();
-        let sample = open.heap.sample(&snapshot, want, os::random::u64(), &mut pause)?;
+        let sample = open.heap.sample(
+            &snapshot,
+            want,
+            os::random::u64(),
+            session.upkeep_ring(),
+            &mut pause,
+        )?;
         if let Some(work) = work {
             work.sampled(session, &member.name, &sample);
         }

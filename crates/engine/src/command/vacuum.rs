@@ -31,12 +31,19 @@ impl Session {
         if options.only_database_stats {
             return Ok(tag);
         }
+        let before = self.buffer_limit_kb.replace(options.buffer_limit_kb);
+        let done = self.vacuum_all(stmt, &options);
+        self.buffer_limit_kb.set(before);
+        done.map(|()| tag)
+    }
+
+    fn vacuum_all(&mut self, stmt: &VacuumStmt, options: &Options) -> Result<()> {
         for work in self.vacuum_tables(stmt)? {
             if stmt.vacuum {
-                self.vacuum_one(&work, &options)?;
+                self.vacuum_one(&work, options)?;
             }
             if options.analyze {
-                self.analyze_one(&work, &options)?;
+                self.analyze_one(&work, options)?;
                 if stmt.vacuum {
                     self.commit_transaction()?;
                     self.ensure_transaction()?;
@@ -46,7 +53,15 @@ impl Session {
         if stmt.vacuum {
             self.core.database.forget_commit_times()?;
         }
-        Ok(tag)
+        Ok(())
+    }
+
+    /// How VACUUM and ANALYZE read tables: in a ring of BUFFER_USAGE_LIMIT, or of
+    /// `vacuum_buffer_usage_limit`.
+    pub(crate) fn upkeep_ring(&self) -> buffer::Strategy {
+        let set = || self.core.settings.lock().i64("vacuum_buffer_usage_limit") as u32;
+        let kb = self.buffer_limit_kb.get().unwrap_or_else(set);
+        buffer::Strategy::Vacuum(kb / (base::PAGE_SIZE as u32 >> 10))
     }
 
     fn vacuum_one(&mut self, work: &Task, options: &Options) -> Result<()> {
@@ -248,6 +263,7 @@ impl Session {
         let mut lock = || self.lock_out_all(&[main, table]);
         let truncates = self.truncates(&rel, how);
         let options = VacuumOptions {
+            strategy: self.upkeep_ring(),
             all_pages: aggressive,
             index_cleanup: how.index_cleanup,
             dead_limit: (memory / 8).max(1024),

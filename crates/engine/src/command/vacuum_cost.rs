@@ -1,16 +1,19 @@
 //! How a vacuum is slowed down: pages found, read and changed cost points, and when enough have
 //! come together it naps (`vacuum_cost_*`, `autovacuum_vacuum_cost_*`).
 
-use crate::Session;
+use crate::{Database, Session};
 use base::wait::WaitEvent;
 use buffer::BufferUsage;
 use catalog::RelationDesc;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Points until the next nap.
 pub struct Cost {
     delay: Duration,
     limit: u64,
+    /// For autovacuum: the others at work, who share the limit.
+    shared: Option<Arc<Database>>,
     hit: u64,
     miss: u64,
     dirty: u64,
@@ -36,6 +39,7 @@ impl Cost {
         let whole = |name: &str| settings.i64(name);
         let (mut delay, mut limit) =
             (settings.f64("vacuum_cost_delay"), whole("vacuum_cost_limit"));
+        let mut shared = session.is_background().then(|| session.core.database.clone());
         if session.is_background() {
             let own = |name: &str| rel.option(name).and_then(|v| v.parse::<f64>().ok());
             let auto = settings.f64("autovacuum_vacuum_cost_delay");
@@ -44,10 +48,16 @@ impl Cost {
             let auto = whole("autovacuum_vacuum_cost_limit") as f64;
             let wanted = own("autovacuum_vacuum_cost_limit").unwrap_or(auto);
             limit = if wanted > 0.0 { wanted as i64 } else { limit };
+            // A table with settings of its own does not take part.
+            let is_own = |name: &str| own(name).is_some();
+            if is_own("autovacuum_vacuum_cost_limit") || is_own("autovacuum_vacuum_cost_delay") {
+                shared = None;
+            }
         }
         Cost {
             delay: Duration::from_secs_f64((delay / 1000.0).max(0.0)),
             limit: limit.max(1) as u64,
+            shared,
             hit: whole("vacuum_cost_page_hit").max(0) as u64,
             miss: whole("vacuum_cost_page_miss").max(0) as u64,
             dirty: whole("vacuum_cost_page_dirty").max(0) as u64,
@@ -68,11 +78,13 @@ impl Cost {
         self.points += now.1.wrapping_sub(self.seen.1) * self.miss;
         self.points += now.2.wrapping_sub(self.seen.2) * self.dirty;
         self.seen = now;
-        if self.points < self.limit {
+        let workers = self.shared.as_ref().map_or(1, |d| d.autovacuum.workers().max(1));
+        let limit = (self.limit / workers as u64).max(1);
+        if self.points < limit {
             return;
         }
         // A nap is longer where more has come together, but not by much.
-        let share = (self.points as f64 / self.limit as f64).min(4.0);
+        let share = (self.points as f64 / limit as f64).min(4.0);
         self.points = 0;
         let _waiting = os::wait::begin(WaitEvent::VacuumDelay);
         let began = self.timed.then(os::clock::monotonic_nanos);

@@ -23,6 +23,8 @@ pub(super) struct Options {
     pub process_toast: bool,
     pub only_database_stats: bool,
     pub parallel: Option<i32>,
+    /// BUFFER_USAGE_LIMIT in kilobytes, if it was given.
+    pub buffer_limit_kb: Option<u32>,
     /// TRUNCATE, if it was given.
     pub truncate: Option<bool>,
     /// Who wants to know what was done.
@@ -44,17 +46,16 @@ impl Options {
             process_toast: true,
             only_database_stats: false,
             parallel: None,
+            buffer_limit_kb: None,
             truncate: None,
             told: Told::Nobody,
         };
-        let mut ring = false;
         for option in &stmt.options {
             match (option.name.as_str(), stmt.vacuum) {
                 ("verbose", _) => o.verbose = bool_of(option)?,
                 ("skip_locked", _) => o.skip_locked = bool_of(option)?,
                 ("buffer_usage_limit", _) => {
-                    ring = true;
-                    buffer_usage_limit(option)?;
+                    o.buffer_limit_kb = Some(buffer_usage_limit(option)?);
                 }
                 ("analyze", true) => o.analyze = bool_of(option)?,
                 ("freeze", true) => o.freeze = bool_of(option)?,
@@ -76,19 +77,19 @@ impl Options {
                 }
             }
         }
-        o.check(stmt, ring)?;
+        o.check(stmt)?;
         if o.verbose {
             o.told = Told::Client;
         }
         Ok(o)
     }
 
-    fn check(&self, stmt: &VacuumStmt, ring: bool) -> Result<()> {
+    fn check(&self, stmt: &VacuumStmt) -> Result<()> {
         let wrong = |text: &str| Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, text));
         if self.full && self.parallel.is_some_and(|n| n > 0) {
             return wrong("VACUUM FULL cannot be performed in parallel");
         }
-        if self.full && ring && !self.analyze {
+        if self.full && self.buffer_limit_kb.is_some() && !self.analyze {
             return wrong("BUFFER_USAGE_LIMIT cannot be specified for VACUUM FULL");
         }
         if !self.analyze && stmt.relations.iter().any(|r| !r.columns.is_empty()) {
@@ -135,7 +136,8 @@ fn parallel(option: &DefElem) -> Result<i32> {
     }
 }
 
-fn buffer_usage_limit(option: &DefElem) -> Result<()> {
+/// In kilobytes.
+fn buffer_usage_limit(option: &DefElem) -> Result<u32> {
     const RANGE: &str = "BUFFER_USAGE_LIMIT option must be 0 or between 128 kB and 16777216 kB";
     let text = text_of(option)?;
     let text = text.trim();
@@ -162,5 +164,5 @@ fn buffer_usage_limit(option: &DefElem) -> Result<()> {
     if kb != 0.0 && !(128.0..=16_777_216.0).contains(&kb) {
         bail!(INVALID_PARAMETER_VALUE, "{RANGE}");
     }
-    Ok(())
+    Ok(kb as u32)
 }

@@ -199,9 +199,9 @@ impl Database {
         );
         let own = weak.clone();
         let launcher = move || crate::autovacuum::launcher(&own);
-        threads.push(os::thread::spawn("autovacuum", launcher).map_err(thread_error)?);
+        threads.push(os::thread::spawn("autovacuum launcher", launcher).map_err(thread_error)?);
         threads.push(
-            os::thread::spawn("bgwriter", move || background_writer(&weak))
+            os::thread::spawn("background writer", move || background_writer(&weak))
                 .map_err(thread_error)?,
         );
         threads.extend(self.start_archiver()?);

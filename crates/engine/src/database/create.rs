@@ -1,6 +1,6 @@
 //! The core of `initdb`: a data directory with its first three databases.
 
-use super::folders::copy_folder;
+use super::folders::{FileCopy, copy_folder};
 use super::{OidGenerator, pool_config, wal_config};
 use crate::Database;
 use crate::settings::Defaults;
@@ -141,7 +141,8 @@ impl Database {
             gather_statistics(&disk, dir, &options.superuser)?;
         }
         for database in [oids::TEMPLATE0, oids::POSTGRES_DB] {
-            copy_folder(&disk, &dir.join("base/1"), &dir.join(format!("base/{database}")))?;
+            let to = dir.join(format!("base/{database}"));
+            copy_folder(&disk, &dir.join("base/1"), &to, FileCopy::Copy)?;
         }
         if options.sync {
             disk.sync_tree(dir)?;

@@ -30,6 +30,15 @@ pub const DATABASE_DROP: u8 = 0x20;
 /// How much is copied at a time.
 const PIECE: usize = 1 << 20;
 
+/// How files are copied (`file_copy_method`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FileCopy {
+    /// Read and written.
+    Copy,
+    /// By the kernel, which may let both share what they have in common.
+    Clone,
+}
+
 /// Databases that nobody may connect to just now.
 #[derive(Default)]
 pub struct Doors {
@@ -131,9 +140,9 @@ impl Database {
 }
 
 /// Copies a database's files and waits until they are on disk.
-pub(crate) fn copy(disk: &Disk, dir: &Path, from: Oid, to: Oid) -> Result<()> {
+pub(crate) fn copy(disk: &Disk, dir: &Path, from: Oid, to: Oid, how: FileCopy) -> Result<()> {
     let to = folder(dir, to);
-    copy_folder(disk, &folder(dir, from), &to)?;
+    copy_folder(disk, &folder(dir, from), &to, how)?;
     disk.sync_tree(&to)?;
     disk.sync_dir(&dir.join("base"))?;
     Ok(())
@@ -150,11 +159,13 @@ pub(crate) fn remove(disk: &Disk, dir: &Path, database: Oid) -> Result<()> {
 }
 
 /// Copies the files of a folder to another, which is made.
-pub(super) fn copy_folder(disk: &Disk, from: &Path, to: &Path) -> Result<()> {
+pub(super) fn copy_folder(disk: &Disk, from: &Path, to: &Path, how: FileCopy) -> Result<()> {
     disk.create_dir_all(to)?;
-    for entry in disk.list(from)? {
-        if !entry.is_dir {
-            copy_file(disk, &from.join(&entry.name), &to.join(&entry.name))?;
+    for entry in disk.list(from)?.into_iter().filter(|e| !e.is_dir) {
+        let (from, to) = (from.join(&entry.name), to.join(&entry.name));
+        match how {
+            FileCopy::Copy => copy_file(disk, &from, &to)?,
+            FileCopy::Clone => disk.clone_file(&from, &to)?,
         }
     }
     Ok(())

@@ -7,13 +7,48 @@
 //! (an array, a document) is found as well.
 
 use super::Database;
+use super::titles::Titles;
 use crate::log::{LogLine, message, tag_of};
 use crate::settings::Defaults;
-use base::{Error, Result};
+use base::{Error, Result, err};
+use os::HugePages;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use txn::WaitStage;
+
+/// How shared buffers are to be mapped (`huge_pages`); fails if that has to be in huge pages of
+/// which there are not enough. Tells it in `huge_pages_status`.
+pub(super) fn huge_pages(defaults: &mut Defaults, buffers: usize) -> Result<HugePages> {
+    let kb = defaults.get("huge_page_size").map_or(0, |v| v.as_i64()).max(0) as u32;
+    let (wanted, reserved) = (defaults.show("huge_pages"), HugePages::Reserved(kb));
+    let bytes = buffers * base::PAGE_SIZE;
+    let chosen = match wanted.as_str() {
+        "off" => HugePages::Off,
+        _ if reserved.can_map(bytes) => reserved,
+        "on" => {
+            let e = err!(OUT_OF_MEMORY, "could not map anonymous shared memory: {NO_MEMORY}");
+            return Err(e
+                .hint(format!(
+                    "This error usually means that PostgreSQL's request for a shared memory \
+                     segment exceeded available memory, swap space, or huge pages. To reduce the \
+                     request size (currently {bytes} bytes), reduce PostgreSQL's shared memory \
+                     usage, perhaps by reducing \"shared_buffers\" or \"max_connections\"."
+                ))
+                .severity(base::Severity::Fatal));
+        }
+        _ => HugePages::Try,
+    };
+    let status = if chosen == reserved { "on" } else { "off" };
+    if let Some(def) = base::settings::find("huge_pages_status")
+        && let Ok(value) = def.parse(status)
+    {
+        defaults.set_internal(def.name, value);
+    }
+    Ok(chosen)
+}
+
+const NO_MEMORY: &str = "Cannot allocate memory";
 
 /// The least that the largest statement has to hold to be worth ending.
 const WORTH: usize = 16 << 20;
@@ -41,6 +76,12 @@ impl Database {
     /// Removes what statements of a server before left behind.
     pub(super) fn empty_temp_folder(&self) -> Result<()> {
         let folder = self.temp_folder();
+        let defaults = self.defaults();
+        let removes = defaults.get("remove_temp_files_after_crash").is_none_or(|v| v.as_bool());
+        if os::restart::is_after_crash() && !removes {
+            // They are left for who wants to know what went on.
+            return Ok(self.disk.create_dir_all(&folder)?);
+        }
         if self.disk.exists(&folder) {
             for entry in self.disk.list(&folder)? {
                 self.disk.remove(&folder.join(&entry.name))?;
@@ -76,7 +117,7 @@ impl Database {
         self.write_log(&line);
     }
 
-    /// `log_lock_waits`
+    /// `log_lock_waits` and `log_lock_failures`
     pub(super) fn watch_locks(self: &Arc<Database>) {
         let weak = Arc::downgrade(self);
         self.storage.txn.locks().set_watcher(Arc::new(move |wait| {
@@ -87,24 +128,32 @@ impl Database {
     }
 
     fn log_wait(&self, wait: &txn::LongWait) {
-        if !self.defaults().get("log_lock_waits").is_some_and(|v| v.as_bool()) {
+        let failed = wait.stage == WaitStage::Failed;
+        if !failed && !self.defaults().get("log_lock_waits").is_some_and(|v| v.as_bool()) {
             return;
         }
         let what = match wait.stage {
             WaitStage::Waiting => "still waiting for",
             WaitStage::Deadlock => "detected deadlock while waiting for",
             WaitStage::Acquired => "acquired",
+            WaitStage::Failed => "could not obtain",
         };
         let (ms, us) = (wait.micros / 1000, wait.micros % 1000);
         let (pid, mode, tag) = (wait.pid, wait.mode.name(), wait.tag);
-        let text = format!("process {pid} {what} {mode} on {tag} after {ms}.{us:03} ms");
+        let mut text = format!("process {pid} {what} {mode} on {tag}");
+        if !failed {
+            text.push_str(&format!(" after {ms}.{us:03} ms"));
+        }
         let mut e = message(text);
         if wait.stage != WaitStage::Acquired {
             let list =
                 |pids: &[i32]| pids.iter().map(i32::to_string).collect::<Vec<_>>().join(", ");
             let processes = if wait.holders.len() == 1 { "Process" } else { "Processes" };
             let (holders, queue) = (list(&wait.holders), list(&wait.queue));
-            e = e.detail(format!("{processes} holding the lock: {holders}. Wait queue: {queue}."));
+            let stop = if failed { ',' } else { '.' };
+            let text =
+                format!("{processes} holding the lock: {holders}{stop} Wait queue: {queue}.");
+            e = e.detail(text);
         }
         if let Some(context) = &wait.context {
             e = e.context(context.as_str());
@@ -129,15 +178,24 @@ impl Database {
     }
 }
 
+/// Names of threads follow what sessions do this often, in nanoseconds.
+const TITLES_EVERY: u64 = 500_000_000;
+
 /// The watcher's thread.
 pub(super) fn watch(database: &Weak<Database>) {
     // What a victim gives back takes a moment to be seen.
     let mut patience = 0;
     let mut nap = Duration::from_millis(20);
+    let (mut titles, mut titles_due) = (Titles::default(), 0);
     loop {
         let Some(database) = database.upgrade() else { return };
         if database.nap(nap) {
             return;
+        }
+        let now = os::clock::monotonic_nanos();
+        if now >= titles_due {
+            titles.refresh(&database);
+            titles_due = now + TITLES_EVERY;
         }
         let limit = limit(&database.defaults());
         let used = os::memory::resident_bytes();

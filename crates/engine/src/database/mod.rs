@@ -10,12 +10,14 @@ mod memory;
 pub(crate) mod moved;
 mod oids;
 mod redo;
+mod titles;
 pub(crate) mod two_phase;
 
 pub use checkpoint::CheckpointKind;
 pub use create::CreateOptions;
 pub use files::PendingFiles;
 pub use oids::OidGenerator;
+pub use titles::BACKEND as BACKEND_TITLE;
 
 use crate::activity::Activity;
 use crate::log::{LogLine, Logger};
@@ -62,6 +64,7 @@ pub struct Database {
     pub(crate) checkpoints: checkpoint::Checkpoints,
     pub(crate) archive: archive::Archive,
     pub(crate) changes: crate::autovacuum::AllChanges,
+    pub(crate) autovacuum: crate::autovacuum::Crew,
     pub(crate) doors: folders::Doors,
     pub(crate) exports: crate::session::Exports,
     /// Held from before a commit that moves system tables until their map is written, and while a
@@ -94,6 +97,7 @@ pub struct Database {
 /// The number of WAL and buffer settings taken from `postgresql.conf`.
 fn pool_config(dir: &Path, defaults: &Defaults) -> PoolConfig {
     let number = |name: &str| defaults.get(name).map_or(0, |v| v.as_i64());
+    let on = |name: &str| defaults.get(name).is_some_and(|v| v.as_bool());
     PoolConfig {
         buffers: number("shared_buffers").max(64) as usize,
         data_dir: dir.to_path_buf(),
@@ -103,6 +107,9 @@ fn pool_config(dir: &Path, defaults: &Defaults) -> PoolConfig {
         io_concurrency: number("effective_io_concurrency").max(1) as usize,
         io_method: os::IoMethod::parse(&defaults.show("io_method"))
             .unwrap_or_else(os::IoMethod::detect),
+        data_sync_retry: on("data_sync_retry"),
+        open_files: number("max_files_per_process").max(64) as usize,
+        extend_by_zeros: defaults.show("file_extend_method") == "write_zeros",
         ..PoolConfig::default()
     }
 }
@@ -143,6 +150,23 @@ fn note_settings(c: &mut wal::Control, defaults: &Defaults) {
     c.track_commit_timestamp = defaults.get("track_commit_timestamp").is_some_and(|v| v.as_bool());
 }
 
+/// Has all files written that the server before may have left to the kernel
+/// (`recovery_init_sync_method`).
+fn sync_all(disk: &Disk, dir: &Path, defaults: &Defaults) -> Result<()> {
+    if defaults.show("recovery_init_sync_method") != "syncfs" {
+        return Ok(disk.sync_each(dir)?);
+    }
+    disk.sync_tree(dir)?;
+    // These may be on file systems of their own.
+    let spaces = dir.join("pg_tblspc");
+    if disk.exists(&spaces) {
+        for space in disk.list(&spaces)? {
+            disk.sync_tree(&spaces.join(space.name))?;
+        }
+    }
+    Ok(disk.sync_tree(&dir.join("pg_wal"))?)
+}
+
 /// Settings that tell how the data directory was made.
 fn note_presets(defaults: &mut Defaults, dir: &Path, about: &wal::Control) {
     let group_reads = os::process::mode(dir).is_ok_and(|mode| mode & 0o050 == 0o050);
@@ -177,8 +201,8 @@ impl Database {
         let about = control.get();
         note_presets(&mut defaults, dir, &about);
         let clean = about.state == DbState::ShutDown;
-        if !clean {
-            disk.sync_tree(dir)?;
+        if !clean && defaults.get("fsync").is_none_or(|v| v.as_bool()) {
+            sync_all(&disk, dir, &defaults)?;
         }
         let config = wal_config(
             &defaults,
@@ -187,7 +211,9 @@ impl Database {
         );
         let wal = Wal::open(disk.clone(), &dir.join("pg_wal"), config, about.checkpoint_copy.redo)?;
         let log: Arc<dyn buffer::Log> = wal.clone();
-        let pool = BufferPool::new(disk.clone(), log, pool_config(dir, &defaults));
+        let mut config = pool_config(dir, &defaults);
+        config.huge_pages = memory::huge_pages(&mut defaults, config.buffers)?;
+        let pool = BufferPool::new(disk.clone(), log, config);
         let txn = TxnManager::open(
             disk.clone(),
             wal.clone(),
@@ -223,6 +249,7 @@ impl Database {
             workers: Default::default(),
             checkpoints: checkpoint::Checkpoints::default(),
             changes: Default::default(),
+            autovacuum: Default::default(),
             doors: Default::default(),
             exports: Default::default(),
             moving: Mutex::new(()),

@@ -1,7 +1,7 @@
 //! Replay after a crash: who replays which record, and what is cleaned up after the last one.
 
 use super::Database;
-use super::folders::{self, DATABASE_CREATE, DATABASE_DROP};
+use super::folders::{self, DATABASE_CREATE, DATABASE_DROP, FileCopy};
 use super::moved::MovedFiles;
 use super::two_phase::PreparedState;
 use access::btree::redo::BtreeRedo;
@@ -12,7 +12,7 @@ use buffer::{BufferPool, Persistence, STORAGE_CREATE, StorageRedo, XlogRedo};
 use os::sync::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use txn::{INFO_COMMIT, INFO_PREPARE, TxnManager, XactRecord};
 use wal::{Record, Redo, RedoTable, Rmgr, xlog_info};
 
@@ -50,7 +50,11 @@ impl Recovery {
             prepared: Mutex::new(None),
         };
         let databases = Databases { pool: pool.clone(), doomed: self.doomed.clone() };
-        RedoTable::new()
+        let table = match self.database.defaults().get("ignore_invalid_pages") {
+            Some(on) if on.as_bool() => self.forgiving(),
+            _ => RedoTable::new(),
+        };
+        table
             .with(Rmgr::Xlog, Arc::new(xlog))
             .with(Rmgr::Transaction, Arc::new(transactions))
             .with(
@@ -64,9 +68,21 @@ impl Recovery {
             .with(Rmgr::Sequence, Arc::new(SequenceRedo::new(pool)))
     }
 
+    /// A table that passes over records whose pages are damaged. A page that cannot be read counts
+    /// as empty, so that the records that write it anew still do.
+    fn forgiving(&self) -> RedoTable {
+        let replay = Forgiving(Arc::downgrade(&self.database));
+        base::damage::set(Some(|| -> Arc<dyn base::damage::Lenient> { Arc::new(replay) }));
+        let own = Forgiving(Arc::downgrade(&self.database));
+        RedoTable::new().forgiving(move |e| {
+            base::damage::Lenient::warn(&own, e.severity(base::Severity::Warning));
+        })
+    }
+
     /// After the last record: files of transactions that never committed go, and after a crash
     /// unlogged relations start over and temporary ones are gone.
     pub fn finish(&self, clean: bool) -> Result<()> {
+        base::damage::set(None::<fn() -> Arc<dyn base::damage::Lenient>>);
         let pool = &self.database.storage.pool;
         let made = std::mem::take(&mut *self.made.lock());
         for file in made.into_values().flatten() {
@@ -76,6 +92,25 @@ impl Recovery {
             reset_unlogged(&self.database)?;
         }
         Ok(())
+    }
+}
+
+/// Replay with `ignore_invalid_pages`.
+struct Forgiving(Weak<Database>);
+
+impl base::damage::Lenient for Forgiving {
+    fn ignores_checksums(&self) -> bool {
+        false
+    }
+
+    fn zeroes_pages(&self) -> bool {
+        true
+    }
+
+    fn warn(&self, warning: Error) {
+        if let Some(database) = self.0.upgrade() {
+            database.log_as("startup", &warning);
+        }
     }
 }
 
@@ -242,7 +277,7 @@ impl Redo for Databases {
                 if missing && disk.exists(&folders::folder(dir, source)) {
                     // Only after a rollback, or where the log came from another server.
                     self.pool.checkpoint(false, &mut |_| {})?;
-                    folders::copy(disk, dir, source, made)?;
+                    folders::copy(disk, dir, source, made, FileCopy::Copy)?;
                 }
             }
             DATABASE_DROP => {

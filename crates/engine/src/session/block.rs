@@ -320,6 +320,7 @@ impl Session {
             return self.commit_reading(&txn);
         }
         let last = self.fire_deferred().and_then(|()| self.on_commit_actions());
+        let last = last.and_then(|()| self.core.check_messages());
         if let Err(e) = last.and_then(|()| txn.prepare_serializable()) {
             let _ = self.rollback_all();
             return Err(e);
@@ -370,6 +371,7 @@ impl Session {
             board.wake();
         }
         if pending {
+            self.core.trace_sent(committed.is_ok());
             let mut listening = self.core.listening.lock();
             match &committed {
                 Ok(_) => listening.committed(board, self.core.state.oid),
@@ -423,6 +425,7 @@ impl Session {
     pub(super) fn leave_transaction(&self, settle: impl FnOnce(&mut SessionSettings)) {
         self.core.set_txn(None);
         self.core.overlay.reset();
+        self.core.kept_stats.forget();
         settle(&mut self.core.settings.lock());
         self.core.users_of_settings();
         self.place.update(|info| info.xact_start = 0);

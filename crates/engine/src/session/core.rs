@@ -80,6 +80,8 @@ pub struct SessionCore {
     pub sequences: Mutex<(HashMap<Oid, SequenceCache>, Option<Oid>)>,
     /// Rows changed, for autovacuum.
     pub changes: crate::autovacuum::PendingChanges,
+    /// Counters that the transaction has looked at.
+    pub(crate) kept_stats: crate::stats::Kept,
     /// Prepared statements, by name.
     pub prepared: Mutex<HashMap<String, Arc<super::Prepared>, foldhash::fast::RandomState>>,
     /// Cursors, as `pg_cursors` shows them.
@@ -157,6 +159,7 @@ impl SessionCore {
             files: Mutex::default(),
             sequences: Mutex::default(),
             changes: Default::default(),
+            kept_stats: Default::default(),
             prepared: Mutex::default(),
             exports: Mutex::default(),
             stored,

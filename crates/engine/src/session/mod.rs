@@ -10,6 +10,7 @@ mod check;
 mod command;
 mod core;
 mod cursor;
+mod damage;
 mod ddl_storage;
 mod env;
 mod extended;
@@ -74,6 +75,8 @@ pub struct SessionOptions {
     pub settings: Vec<(String, String)>,
     /// Address of the client, if it came by network.
     pub client_addr: Option<String>,
+    /// The name of that address, with `log_hostname`.
+    pub client_hostname: Option<String>,
     /// Its port there.
     pub client_port: Option<i32>,
     /// A process of the server in this database, whatever the names say.
@@ -98,6 +101,8 @@ pub struct Session {
     /// What statements of the simple protocol are without their numbers.
     pub(crate) normalized: HashMap<String, Normal, foldhash::fast::RandomState>,
     pub(crate) random: Cell<[u64; 2]>,
+    /// BUFFER_USAGE_LIMIT of the VACUUM or ANALYZE that runs, in kilobytes.
+    pub(crate) buffer_limit_kb: Cell<Option<u32>>,
     pub(crate) point_space: Cell<executor::PointSpace>,
     /// What the next reply has to wait for.
     pub(crate) gate: Lsn,
@@ -134,6 +139,7 @@ impl Session {
             user: core.users().session,
             background: options.background.is_some(),
             client_addr: options.client_addr.clone(),
+            client_hostname: options.client_hostname.clone(),
             client_port: options.client_port,
             ssl: options.ssl.clone(),
             backend_start: os::clock::now_micros(),
@@ -149,6 +155,7 @@ impl Session {
             block: Block::default(),
             portals: Portals::default(),
             normalized: HashMap::default(),
+            buffer_limit_kb: Cell::default(),
             point_space: Cell::default(),
             random: Cell::new([os::random::u64(), os::random::u64()]),
             gate: Lsn::INVALID,

@@ -1,5 +1,6 @@
 //! The simple protocol: a string of statements.
 
+use super::damage;
 use super::literals::{Normalized, normalize};
 use super::logging::Told;
 use super::prepared::{Normal, Portal, Prepared};
@@ -58,6 +59,7 @@ impl Session {
         self.logs = settings.log.statements;
         self.shows_activity = settings.track_activities;
         base::quoting::set_all(settings.quote_all);
+        damage::follow(&self.core, settings.zero_damaged_pages, settings.ignore_checksums);
     }
 
     /// Runs a statement that was seen before with other numbers, or the same; false if that is

@@ -116,11 +116,16 @@ impl Session {
             Stmt::Discard(target) => self.discard(*target)?,
             Stmt::Listen(channel) => {
                 let level = self.savepoint_level();
+                self.core.trace_notify(|pid| format!("Async_Listen({channel},{pid})"));
                 self.core.listening.lock().listen(level, channel);
                 "LISTEN"
             }
             Stmt::Unlisten(channel) => {
                 let level = self.savepoint_level();
+                self.core.trace_notify(|pid| match channel {
+                    Some(channel) => format!("Async_Unlisten({channel},{pid})"),
+                    None => format!("Async_UnlistenAll({pid})"),
+                });
                 self.core.listening.lock().unlisten(level, channel.as_deref());
                 "UNLISTEN"
             }

@@ -112,6 +112,7 @@ fn enter(core: &Arc<SessionCore>) -> Place {
         thread: os::wait::thread_place(),
         state: SessionState::Active,
         client_addr: None,
+        client_hostname: None,
         client_port: None,
         ssl: None,
         ..of

@@ -93,6 +93,10 @@ pub struct Resolved {
     pub log: crate::session::LogSettings,
     /// What developers want to see.
     pub trace: crate::session::trace::Trace,
+    /// `zero_damaged_pages`
+    pub zero_damaged_pages: bool,
+    /// `ignore_checksum_failure`
+    pub ignore_checksums: bool,
     /// `track_counts`
     pub track_counts: bool,
     /// `track_functions`
@@ -200,6 +204,8 @@ impl Resolved {
                 hash_mem_multiplier: s.f64("hash_mem_multiplier"),
                 temp: s.temp.clone(),
                 leader_participates: s.bool("parallel_leader_participation"),
+                log_lock_failures: s.bool("log_lock_failures"),
+                synchronize_scans: s.bool("synchronize_seqscans"),
             },
             row_security: s.bool("row_security"),
             restrict_views: super::split_list(s.str("restrict_nonsystem_relation_kind"))
@@ -208,6 +214,8 @@ impl Resolved {
             stack_depth: s.i64("max_stack_depth").clamp(100, u32::MAX.into()) as u32,
             exit_on_error: s.bool("exit_on_error"),
             track_activities: s.bool("track_activities"),
+            zero_damaged_pages: s.bool("zero_damaged_pages"),
+            ignore_checksums: s.bool("ignore_checksum_failure"),
             track_counts: s.bool("track_counts"),
             track_functions: match s.str("track_functions") {
                 "all" => TrackFunctions::All,

@@ -113,6 +113,7 @@ fn reset(
             let now = os::clock::now_micros();
             env.core.database.activity().reset_figures(oid.0 as i32, now);
         }
+        "clear_snapshot" => env.core.kept_stats.forget(),
         "reset_replication_slot" | "reset_subscription_stats" => {}
         "have_stats" => {
             let known = match target {
@@ -158,14 +159,14 @@ fn relation(env: &StatementEnv<'_>, what: &str, oid: Oid) -> Option<Datum> {
     ];
     if matches!(what, "blocks_fetched" | "blocks_hit") {
         let found = env.view.relation(oid).ok();
-        let blocks = found.map(|r| env.core.database.stats.file_blocks(r.relfile));
+        let blocks = found.map(|r| env.core.file_stats(r.relfile));
         let (hits, reads) = blocks.unwrap_or_default();
         return Some(count(if what == "blocks_hit" { hits } else { hits.wrapping_add(reads) }));
     }
     if !KNOWN.contains(&what) {
         return None;
     }
-    let r = env.core.database.stats.relation(env.core.state.oid, oid);
+    let r = env.core.relation_stats(oid);
     let c = &r.counts;
     if let Some(figure) = counts_figure(what, c) {
         return Some(figure);
@@ -232,7 +233,7 @@ fn calls_figure(what: &str, calls: &Calls) -> Datum {
 
 /// Calls of a function since they are counted.
 fn function(env: &StatementEnv<'_>, what: &str, oid: Oid) -> Datum {
-    let calls = env.core.database.stats.function(env.core.state.oid, oid);
+    let calls = env.core.function_stats(oid);
     let calls = calls.filter(|_| matches!(env.view.find_proc(oid), Ok(Some(_))));
     calls.map_or(Datum::Null, |c| calls_figure(what, &c))
 }
@@ -246,7 +247,7 @@ fn database(env: &StatementEnv<'_>, what: &str, oid: Oid) -> Option<Datum> {
         let (hits, reads) = env.core.database.stats.database_blocks(oid);
         return Some(count(if what == "blocks_hit" { hits } else { hits.wrapping_add(reads) }));
     }
-    let d = env.core.database.stats.database(oid);
+    let d = env.core.database_stats(oid);
     Some(match what {
         "xact_commit" => count(d.committed),
         "xact_rollback" => count(d.rolled_back),
@@ -306,7 +307,7 @@ fn server(env: &StatementEnv<'_>, what: &str) -> Option<Datum> {
         }
         "bgwriter_buf_written_clean" => load(&pool().background_writes),
         "bgwriter_stat_reset_time" => began("bgwriter"),
-        "snapshot_timestamp" => Datum::Null,
+        "snapshot_timestamp" => env.core.kept_stats.time().map_or(Datum::Null, time),
         _ => return None,
     })
 }

@@ -6,10 +6,12 @@
 
 mod backend;
 pub(crate) mod functions;
+mod kept;
 mod server;
 pub(crate) mod session;
 
 pub(crate) use functions::{call, rows};
+pub(crate) use kept::Kept;
 pub(crate) use server::{Archiver, Checkpointer, CheckpointerStats};
 
 use base::{Oid, RelFile, Result};

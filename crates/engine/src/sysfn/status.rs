@@ -43,7 +43,7 @@ fn session(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>>
         "pg_terminate_backend" => signal(s, args, true),
         "pg_blocking_pids" => args.int(0).map(|pid| int4_array(&s.blocking(pid as i32))),
         "pg_safe_snapshot_blocking_pids" => Ok(int4_array(&[])),
-        "pg_stat_clear_snapshot" | "pg_stat_force_next_flush" => Ok(Datum::text("")),
+        "pg_stat_force_next_flush" => Ok(Datum::text("")),
         _ => return None,
     })
 }
@@ -143,7 +143,6 @@ fn server(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>> 
         "pg_postmaster_start_time" => Ok(Datum::I64(s.start_times().0)),
         "pg_conf_load_time" => Ok(Datum::I64(s.start_times().1)),
         "pg_jit_available" => Ok(Datum::Bool(false)),
-        "pg_notification_queue_usage" => Ok(Datum::F64(0.0)),
         "pg_extension_config_dump" => Ok(Datum::text("")),
         "pg_char_to_encoding" => args.text(0).map(|t| Datum::I32(encoding_number(t))),
         "pg_encoding_to_char" => args.int(0).map(|n| Datum::text(encoding_name(n))),

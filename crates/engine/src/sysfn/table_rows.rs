@@ -261,6 +261,7 @@ pub(super) fn activity_value(i: &SessionInfo, column: &str) -> Datum {
                 types::io::input(Oid(869), a, -1, &env.io()).ok()
             })
             .unwrap_or(Datum::Null),
+        "client_hostname" => i.client_hostname.as_ref().map_or(Datum::Null, |n| text(n)),
         "client_port" => Datum::I32(i.client_port.unwrap_or(-1)),
         "leader_pid" => i.leader.map_or(Datum::Null, Datum::I32),
         "backend_type" => match i.background {

@@ -71,10 +71,11 @@ impl LockSpec {
                 _ => Wait::NoWait,
             };
             let keeps = x.txn.isolation().keeps_snapshot();
-            let outcome = match keeps {
-                true => heap.lock_row(&x, tid, strength(s), wait)?,
-                false => heap.lock_latest(&x, tid, strength(s), wait)?,
-            };
+            let told = mark.mark.wait == LockWait::NoWait && run.cx.settings.log_lock_failures;
+            let outcome = txn::about::telling_failures(told, || match keeps {
+                true => heap.lock_row(&x, tid, strength(s), wait),
+                false => heap.lock_latest(&x, tid, strength(s), wait),
+            })?;
             match outcome {
                 Outcome::Done(at, _) if at != tid => moved.push((mark.mark.id, marked.rti, at)),
                 Outcome::Done(..) => {}

@@ -24,6 +24,9 @@ struct SeqScanNode {
     table: Arc<TableScan>,
     scan: Option<HeapScan>,
     done: bool,
+    /// The page where it begins, and begins again, if it keeps other scans company.
+    start: Option<u32>,
+    begun: bool,
     /// Rows read that are not counted yet.
     read: u64,
     pump: Pump,
@@ -63,6 +66,8 @@ impl NodeSpec for SeqScanSpec {
                 table,
                 scan: None,
                 done: false,
+                start: None,
+                begun: false,
                 read: 0,
                 pump: Pump::default(),
             }))
@@ -71,13 +76,13 @@ impl NodeSpec for SeqScanSpec {
 }
 
 impl SeqScanSpec {
-    fn source(&self, run: &Run) -> Result<ScanSource> {
+    fn source(&self, run: &Run, start: Option<u32>) -> Result<ScanSource> {
         match (&run.shared, self.parallel) {
             (Some(shared), true) => {
                 let make = || Ok(ParallelBlocks::new(self.table.heap().nblocks()?));
                 Ok(ScanSource::Parallel(shared.of_node(self.id, make)?))
             }
-            _ => Ok(ScanSource::All),
+            _ => Ok(start.map_or(ScanSource::All, ScanSource::Circular)),
         }
     }
 }
@@ -169,12 +174,16 @@ impl Node for SeqScanNode {
             return Ok(None);
         }
         let table = &self.table;
+        if !self.begun && run.cx.settings.synchronize_scans {
+            self.start = table.heap().scan_start()?;
+        }
+        self.begun = true;
         let scan = match &mut self.scan {
             Some(scan) => scan,
             none => none.insert(HeapScan::new(
                 table.heap(),
                 &run.snapshot,
-                self.spec.source(run)?,
+                self.spec.source(run, self.start)?,
                 options(table),
             )?),
         };

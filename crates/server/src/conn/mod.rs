@@ -46,6 +46,8 @@ pub struct Conn {
     shared: Arc<Shared>,
     wire: Wire,
     address: Option<SocketAddr>,
+    /// The name of that address, with `log_hostname`.
+    host_name: Option<String>,
     phase: Phase,
     session: Option<Box<dyn BackendSession>>,
     interrupts: Option<Arc<Interrupts>>,
@@ -83,21 +85,25 @@ pub struct Conn {
 const PATIENCE: u64 = 100_000_000;
 
 impl Conn {
-    /// A connection that was just accepted, for the reactor of this number.
+    /// A connection that was just accepted, for the reactor of this number. Its client's address
+    /// has a name if that was looked up.
     pub fn new(
         shared: &Arc<Shared>,
         socket: Socket,
-        address: Option<SocketAddr>,
+        (address, host_name): (Option<SocketAddr>, Option<String>),
         reactor: usize,
     ) -> Conn {
         shared.connections.opened();
         let remote = match address {
-            Some(a) => (a.ip().to_string(), a.port().to_string()),
+            Some(a) => {
+                let host = host_name.clone().unwrap_or_else(|| a.ip().to_string());
+                (host, a.port().to_string())
+            }
             None => ("[local]".to_string(), String::new()),
         };
         let who = LogWho::client(shared.backend.new_pid(), remote, socket.local_address());
         if shared.log.connections().receipt {
-            let text = format!("connection received: {}", host_and_port(address));
+            let text = format!("connection received: {}", host_and_port(&who));
             shared.log.line(&who, Severity::Log, &text);
         }
         Conn {
@@ -105,6 +111,7 @@ impl Conn {
             shared: Arc::clone(shared),
             wire: Wire::new(socket),
             address,
+            host_name,
             phase: Phase::Startup,
             session: None,
             interrupts: None,
@@ -350,10 +357,10 @@ impl Peer for Conn {
 }
 
 /// As lines of the log name the other end.
-fn host_and_port(address: Option<SocketAddr>) -> String {
-    match address {
-        Some(a) => format!("host={} port={}", a.ip(), a.port()),
-        None => "host=[local]".to_string(),
+fn host_and_port(who: &LogWho) -> String {
+    match &who.remote {
+        Some((host, port)) if !port.is_empty() => format!("host={host} port={port}"),
+        _ => "host=[local]".to_string(),
     }
 }
 
@@ -370,7 +377,7 @@ impl Conn {
             s % 60,
             self.user,
             self.database,
-            host_and_port(self.address)
+            host_and_port(&self.who)
         );
         let e = engine::log::message(text);
         if self.session.as_ref().is_none_or(|s| !s.log_error(&e, None)) {

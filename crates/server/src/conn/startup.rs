@@ -227,6 +227,7 @@ impl Conn {
             database: self.database.clone(),
             settings,
             address: self.address,
+            host_name: self.host_name.clone(),
             who: Some(self.who.clone()),
             system_user: self.system_user.clone(),
             ssl: self.ssl_info(),

@@ -64,7 +64,8 @@ impl<P: Peer> Crew<P> {
         let Some(crew) = self.me.upgrade() else { return };
         self.threads.fetch_add(1, Ordering::Relaxed);
         let spare = Arc::clone(&reactor);
-        let started = os::thread::spawn_with_stack("worker", STACK, move || crew.work(reactor));
+        let name = engine::BACKEND_TITLE;
+        let started = os::thread::spawn_with_stack(name, STACK, move || crew.work(reactor));
         if started.is_err() {
             // Without a thread the reactor would stand still; try again shortly.
             self.threads.fetch_sub(1, Ordering::Relaxed);

@@ -20,6 +20,26 @@ thread_local! {
     static ABOUT: Cell<Option<About>> = const { Cell::new(None) };
 }
 
+thread_local! {
+    static TELLS_FAILURES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs what locks a row without waiting; if `wanted`, the watcher of waits is told of a lock that
+/// is not to be had.
+pub fn telling_failures<R>(wanted: bool, lock: impl FnOnce() -> R) -> R {
+    if !wanted {
+        return lock();
+    }
+    TELLS_FAILURES.set(true);
+    let result = lock();
+    TELLS_FAILURES.set(false);
+    result
+}
+
+pub(crate) fn tells_failures() -> bool {
+    TELLS_FAILURES.get()
+}
+
 /// `while updating tuple (0,1) in relation "t"`, if that is known.
 pub fn text() -> Option<String> {
     let about = ABOUT.get()?;

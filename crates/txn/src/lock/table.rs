@@ -156,6 +156,8 @@ pub enum WaitStage {
     Deadlock,
     /// The lock is there.
     Acquired,
+    /// There was none: the session did not want to wait (see [`super::about::telling_failures`]).
+    Failed,
 }
 
 /// A session waits for a lock, or has waited.
@@ -202,17 +204,7 @@ impl LockManager {
     fn tell_wait(&self, me: &Backend, start: u64, stage: WaitStage) {
         let Some(watcher) = self.watcher.read().clone() else { return };
         let Some(info) = *me.slot().waiting.lock() else { return };
-        let pid = |id: ProcId| me.mgr().slots.get(id).pid.load(Ordering::Relaxed);
-        let (mut holders, mut queue) = (Vec::new(), Vec::new());
-        if let Some(lock) = self.partition(&info.tag).lock().get(&info.tag) {
-            holders.extend(lock.holders.iter().map(|h| pid(h.0)));
-            queue.extend(lock.queue.iter().map(|w| pid(w.proc)));
-        }
-        if let LockTag::Transaction(xid) = info.tag
-            && let Ok(Some(owner)) = me.mgr().owner(xid)
-        {
-            holders = vec![pid(owner)];
-        }
+        let (mut holders, queue) = self.parties(me, info.tag);
         if holders.is_empty() {
             holders = self.blocking_pids(me.mgr(), me.pid());
         }
@@ -223,6 +215,41 @@ impl LockManager {
             micros: (monotonic_nanos() - start) / 1000,
             stage,
             context: super::about::text(),
+            holders,
+            queue,
+        });
+    }
+
+    /// The sessions that hold a lock, and those that wait for it, in order.
+    fn parties(&self, me: &Backend, tag: LockTag) -> (Vec<i32>, Vec<i32>) {
+        let pid = |id: ProcId| me.mgr().slots.get(id).pid.load(Ordering::Relaxed);
+        let (mut holders, mut queue) = (Vec::new(), Vec::new());
+        if let Some(lock) = self.partition(&tag).lock().get(&tag) {
+            holders.extend(lock.holders.iter().map(|h| pid(h.0)));
+            queue.extend(lock.queue.iter().map(|w| pid(w.proc)));
+        }
+        if let LockTag::Transaction(xid) = tag
+            && let Ok(Some(owner)) = me.mgr().owner(xid)
+        {
+            holders = vec![pid(owner)];
+        }
+        (holders, queue)
+    }
+
+    /// Tells of a lock that could not be had at once, if who asked wants that.
+    pub(crate) fn tell_failure(&self, me: &Backend, tag: LockTag, mode: LockMode) {
+        if !super::about::tells_failures() {
+            return;
+        }
+        let Some(watcher) = self.watcher.read().clone() else { return };
+        let (holders, queue) = self.parties(me, tag);
+        watcher(&LongWait {
+            pid: me.pid(),
+            tag,
+            mode,
+            micros: 0,
+            stage: WaitStage::Failed,
+            context: None,
             holders,
             queue,
         });

@@ -49,7 +49,7 @@ fn bulk_and_batches() {
             }
         }
         assert_eq!(n, 10_000);
-        let sample = rel.sample(x.snapshot, 100, 42, &mut |_| Ok(())).unwrap();
+        let sample = rel.sample(x.snapshot, 100, 42, Default::default(), &mut |_| Ok(())).unwrap();
         assert_eq!(sample.rows.len(), 100);
         assert!((sample.total_rows - 10_000.0).abs() < 500.0, "{}", sample.total_rows);
     });

@@ -106,6 +106,7 @@ pub fn check(rel: &HeapRel) {
 pub fn vacuum(rel: &HeapRel) -> VacuumReport {
     let mut lock = || Ok(true);
     let options = VacuumOptions {
+        strategy: Default::default(),
         all_pages: false,
         index_cleanup: true,
         dead_limit: 100_000,

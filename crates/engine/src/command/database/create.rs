@@ -3,7 +3,7 @@
 
 use super::options::{New, Written, text};
 use crate::Session;
-use crate::database::folders::{self, DATABASE_CREATE, DATABASE_DROP};
+use crate::database::folders::{self, DATABASE_CREATE, DATABASE_DROP, FileCopy};
 use base::{Error, Oid, Result, SqlState, bail, err};
 use catalog::depend::ObjectAddress;
 use catalog::privilege::{has_rights_of, is_superuser};
@@ -131,7 +131,11 @@ impl Session {
         record.data(&words);
         let lsn = wal.insert(&record);
         wal.flush(lsn)?;
-        folders::copy(database.disk(), database.dir(), template.oid, oid)?;
+        let how = match self.core.settings.lock().str("file_copy_method") {
+            "clone" => FileCopy::Clone,
+            _ => FileCopy::Copy,
+        };
+        folders::copy(database.disk(), database.dir(), template.oid, oid, how)?;
         drop(shut);
         Ok(())
     }
