@@ -188,11 +188,8 @@ fn expand_view(env: &Env, query: &mut Query, index: usize, relid: Oid, depth: u3
     let view = env.catalog.relation(relid)?;
     check_restricted(env, &view)?;
     let mut inner = view_query(env, &view)?;
-    // The view's owner needs the rights on what it reads.
-    for rte in &mut inner.rtable {
-        if let Some(perms) = &mut rte.perms {
-            perms.check_as = Some(view.owner);
-        }
+    if !has_invokers_rights(&view) {
+        check_as(&mut inner, view.owner);
     }
     if let Some(mark) = query.row_marks.iter().find(|m| m.rtindex as usize == index + 1).cloned() {
         lock_view(&mut inner, &mark);
@@ -202,6 +199,26 @@ fn expand_view(env: &Env, query: &mut Query, index: usize, relid: Oid, depth: u3
     query.rtable[index].kind =
         RteKind::Subquery { query: Box::new(inner), view: Some(relid), barrier };
     Ok(())
+}
+
+/// Whether who reads the view needs the rights on what it reads, and not the view's owner.
+pub(crate) fn has_invokers_rights(view: &RelationDesc) -> bool {
+    view.option("security_invoker").is_some_and(|v| matches!(v, "true" | "on"))
+}
+
+/// The rights that a view or a rule's action needs, in queries inside it too, are its owner's.
+pub(crate) fn check_as(query: &mut Query, owner: Oid) {
+    for perms in query.rtable.iter_mut().filter_map(|r| r.perms.as_mut()) {
+        perms.check_as = perms.check_as.or(Some(owner));
+    }
+    ir::walk::own_exprs_mut(query, &mut |e| {
+        ir::walk::transform(e, &mut |e| {
+            if let Expr::SubLink(s) = e {
+                check_as(&mut s.query, owner);
+            }
+        });
+    });
+    ir::walk::nested_queries_mut(query).into_iter().for_each(|q| check_as(q, owner));
 }
 
 /// FOR UPDATE of a view locks the tables in it.

@@ -1,7 +1,7 @@
 //! Rules: a statement on a table or view with rules becomes what the rules make of it.
 
 use crate::Env;
-use crate::rewrite::stored_expr;
+use crate::rewrite::{check_as, stored_expr};
 use crate::rule::{NEW, OLD, nested_source};
 use base::{Error, Result, bail, err};
 use catalog::{RelationDesc, RuleDesc};
@@ -81,26 +81,12 @@ pub(crate) fn fire(env: &Env, query: &Query, rel: &RelationDesc) -> Result<Fired
         }
         let source = if rule.is_instead { Source::Instead } else { Source::Also };
         for mut action in actions {
-            for rte in &mut action.rtable {
-                check_as(rte, rel.owner);
-            }
+            check_as(&mut action, rel.owner);
             let query = subject.apply(action, qual.as_ref(), &mut fired.returning)?;
             fired.products.push(Product { query, source });
         }
     }
     Ok(fired)
-}
-
-/// The rights that an action needs are the rule's owner's.
-fn check_as(rte: &mut ir::Rte, owner: base::Oid) {
-    if let Some(perms) = &mut rte.perms
-        && perms.check_as.is_none()
-    {
-        perms.check_as = Some(owner);
-    }
-    if let RteKind::Subquery { query, .. } = &mut rte.kind {
-        query.rtable.iter_mut().for_each(|r| check_as(r, owner));
-    }
 }
 
 /// The statement that rules are applied to.

@@ -1,7 +1,7 @@
 //! Views that are modified: the statement becomes one on the view's own table.
 
 use crate::Env;
-use crate::rewrite::view_query;
+use crate::rewrite::{check_as, has_invokers_rights, view_query};
 use crate::updatable::{base_entry, column_reason, query_reason};
 use base::{Error, Result, err};
 use catalog::RelationDesc;
@@ -144,7 +144,10 @@ pub(crate) fn rewrite_target_view(
 ) -> Result<()> {
     crate::rewrite::check_restricted(env, view)?;
     let old = query.result_relation;
-    let inner = view_query(env, view)?;
+    let mut inner = view_query(env, view)?;
+    if !has_invokers_rights(view) {
+        check_as(&mut inner, view.owner);
+    }
     let assigns = query.command != CmdType::Delete;
     if let Some(reason) = query_reason(&inner, assigns) {
         return Err(not_updatable(view, query.command, reason));
@@ -243,8 +246,7 @@ fn add_base(query: &mut Query, view: &RelationDesc, inner: &Query, entry: u32) -
     if query.command != CmdType::Insert || !perms.selected.is_empty() {
         perms.required |= base.perms.as_ref().map_or(0, |p| p.required & 2);
     }
-    let invoker = view.option("security_invoker").is_some_and(|v| matches!(v, "true" | "on"));
-    perms.check_as = if invoker { None } else { Some(view.owner) };
+    perms.check_as = if has_invokers_rights(view) { None } else { Some(view.owner) };
     base.perms = Some(perms);
     base.in_from = query.rtable[old].in_from;
     query.rtable[old].in_from = false;
