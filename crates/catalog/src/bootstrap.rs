@@ -29,7 +29,7 @@ pub struct BootstrapOptions {
     /// LC_CTYPE of the first databases.
     pub ctype: String,
     /// Their locale of the built-in provider, if that is theirs.
-    pub builtin_locale: Option<String>,
+    pub provider_locale: Option<(u8, String)>,
 }
 
 /// Where the tables of the first database, `template1`, are.
@@ -155,8 +155,8 @@ impl Bootstrap<'_> {
             oids::PG_DATABASE => {
                 row[at("datcollate")] = Datum::text(&self.options.collate);
                 row[at("datctype")] = Datum::text(&self.options.ctype);
-                if let Some(locale) = &self.options.builtin_locale {
-                    row[at("datlocprovider")] = Datum::Char(b'b');
+                if let Some((provider, locale)) = &self.options.provider_locale {
+                    row[at("datlocprovider")] = Datum::Char(*provider);
                     row[at("datlocale")] = Datum::text(locale);
                 }
                 row[at("datcollversion")] = Datum::Null;

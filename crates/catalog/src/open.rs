@@ -174,7 +174,9 @@ impl RelationDesc {
         };
         let support = |family, type_oid, number| view.amproc(family, type_oid, type_oid, number);
         let type_info = |oid| type_facts(view, oid);
-        let open = open_relation_of(storage, self, toast.as_deref(), (&support, &type_info))?;
+        let default = view.context().default_collation;
+        let about = (&support as Support<'_>, &type_info as TypeSource<'_>, default);
+        let open = open_relation_of(storage, self, toast.as_deref(), about)?;
         Ok(self.opened.0.get_or_init(|| Arc::new(open)))
     }
 }
@@ -186,14 +188,14 @@ pub fn open_relation(
     toast: Option<&RelationDesc>,
     support: Support<'_>,
 ) -> Result<OpenRelation> {
-    open_relation_of(storage, rel, toast, (support, &|_| None))
+    open_relation_of(storage, rel, toast, (support, &|_| None, oids::C_COLLATION))
 }
 
 fn open_relation_of(
     storage: &Arc<Storage>,
     rel: &RelationDesc,
     toast: Option<&RelationDesc>,
-    (support, type_info): (Support<'_>, TypeSource<'_>),
+    (support, type_info, default): (Support<'_>, TypeSource<'_>, Oid),
 ) -> Result<OpenRelation> {
     let toast = match toast {
         None => None,
@@ -209,7 +211,7 @@ fn open_relation_of(
         }
     };
     let heap = Arc::new(HeapRel::open(storage, heap_desc(rel), toast));
-    let open = |i: &Arc<IndexDesc>| open_index_of(i, support, type_info);
+    let open = |i: &Arc<IndexDesc>| open_index_of(i, support, type_info, default);
     let indexes = rel.indexes.iter().map(open).collect::<Result<Vec<_>>>()?;
     Ok(OpenRelation { heap, indexes })
 }
@@ -273,14 +275,16 @@ fn add_index_columns(desc: &mut HeapDesc, rel: &RelationDesc, index: &IndexDesc)
 
 /// What the index method needs of an index.
 pub fn open_index(index: &IndexDesc, support: Support<'_>) -> Result<Arc<IndexRel>> {
-    open_index_of(index, support, &|_| None)
+    open_index_of(index, support, &|_| None, oids::C_COLLATION)
 }
 
-/// As [`open_index`], with the facts of types that users made.
+/// As [`open_index`], with the facts of types that users made and the collation that the
+/// database's default one stands for.
 fn open_index_of(
     index: &IndexDesc,
     support: Support<'_>,
     type_info: TypeSource<'_>,
+    default: Oid,
 ) -> Result<Arc<IndexRel>> {
     let types = known_types(index.tuple.attrs.iter().map(|a| a.type_oid).collect(), type_info);
     if index.am != oids::BTREE_AM {
@@ -295,7 +299,10 @@ fn open_index_of(
         })?;
         deduplicate &= support(family, input, 4)?.is_some();
         let option = index.options.get(i).copied().unwrap_or(0);
-        let collation = index.collations.get(i).copied().unwrap_or_default();
+        let collation = match index.collations.get(i).copied().unwrap_or_default() {
+            oids::DEFAULT_COLLATION => default,
+            other => other,
+        };
         let stored = index.tuple.attrs.get(i).map_or(input, |a| a.type_oid);
         keys.push(KeyColumn {
             cmp: key_cmp_of(proc, (collation, stored), &types),
@@ -325,11 +332,13 @@ fn open_index_of(
     }))
 }
 
-/// True for collations that compare bytes: C and its like, and the default, which is C in every
-/// database so far.
+/// True for collations that compare bytes: C and its like.
 pub fn compares_bytes(collation: Oid) -> bool {
     match collation {
-        Oid::INVALID | oids::DEFAULT_COLLATION | oids::C_COLLATION | oids::POSIX_COLLATION => true,
+        Oid::INVALID | oids::C_COLLATION | oids::POSIX_COLLATION => true,
+        oid if functions::collation::stands_for_default(oid) => {
+            functions::collation::compares_bytes(oid)
+        }
         oid => builtin::objects().collation(oid).is_some_and(|c| {
             c.provider == b'b'
                 || c.collate
@@ -342,7 +351,7 @@ pub fn compares_bytes(collation: Oid) -> bool {
 /// How a btree comparison function orders values of a type.
 pub fn key_cmp(view: &CatalogView, proc: Oid, collation: Oid, stored: Oid) -> KeyCmp {
     let types = known_types(vec![stored], &|oid| type_facts(view, oid));
-    key_cmp_of(proc, (collation, stored), &types)
+    key_cmp_of(proc, (view.concrete_collation(collation), stored), &types)
 }
 
 /// As [`key_cmp`], with the type of the values, and what is known of types that users made.

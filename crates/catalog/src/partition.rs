@@ -94,6 +94,7 @@ impl Partitioning {
             let class = view.opclass(*class)?;
             let ty = class.input_type;
             let collation = key.collations.get(i).copied().unwrap_or_default();
+            let collation = view.concrete_collation(collation);
             let number = if key.strategy == b'h' { 2 } else { 1 };
             let proc = view.amproc(class.family, ty, ty, number)?.unwrap_or_default();
             // The class of an enum's column is for any enum; the column says for which.

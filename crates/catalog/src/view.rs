@@ -23,6 +23,8 @@ pub struct ViewContext {
     pub temp_namespace: Option<Oid>,
     /// Where objects without a schema are made.
     pub creation_namespace: Option<Oid>,
+    /// The collation that the database's default one stands for.
+    pub default_collation: Oid,
     /// `row_security`: policies filter; without it a query that they would filter is refused.
     pub row_security: bool,
     /// `restrict_nonsystem_relation_kind`: views that are not the system's cannot be read.
@@ -38,6 +40,7 @@ impl Default for ViewContext {
             search_path: vec![oids::PG_CATALOG, oids::PUBLIC],
             temp_namespace: None,
             creation_namespace: Some(oids::PUBLIC),
+            default_collation: oids::C_COLLATION,
             row_security: true,
             restrict_views: false,
         }
@@ -82,6 +85,15 @@ impl CatalogView {
     /// What names mean.
     pub fn context(&self) -> &ViewContext {
         &self.context
+    }
+
+    /// The collation that this one stands for: the database's, for the default one.
+    #[inline]
+    pub fn concrete_collation(&self, collation: Oid) -> Oid {
+        match collation {
+            oids::DEFAULT_COLLATION => self.context.default_collation,
+            other => other,
+        }
     }
 
     /// Where rows come from.

@@ -41,6 +41,7 @@ mod trigger;
 mod wal_fn;
 
 pub use ::functions::Regex;
+pub use ::functions::collation::icu_locale;
 pub use activity::SslInfo;
 pub use auth_files::{AuthFiles, HbaRule, IdentMapping};
 pub use database::{

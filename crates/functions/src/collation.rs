@@ -4,6 +4,7 @@
 //! what the catalog has told with [`register`] when it read them.
 
 use crate::builtin;
+use crate::letters::Letters;
 use base::{Error, Oid, Result, err};
 use icu_collator::options::{AlternateHandling, CaseLevel, CollatorOptions, MaxVariable, Strength};
 use icu_collator::preferences::{CollationCaseFirst, CollationNumericOrdering};
@@ -28,22 +29,10 @@ enum Order {
     Icu(CollatorBorrowed<'static>),
 }
 
-/// How letters change their case.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Case {
-    Ascii,
-    /// One character for one.
-    Simple,
-    /// As Unicode has it, `ß` is `SS`.
-    Full,
-    /// The same with the dotted and dotless i of Turkish.
-    Turkish,
-}
-
 /// A collation, ready for use.
 pub struct Collator {
     order: Order,
-    pub(crate) case: Case,
+    pub(crate) letters: Letters,
     /// Equal means the same bytes.
     pub deterministic: bool,
 }
@@ -75,78 +64,6 @@ impl Collator {
         }
         out
     }
-
-    /// The text in upper case.
-    pub fn upper(&self, a: &str) -> String {
-        match self.case {
-            Case::Ascii => a.to_ascii_uppercase(),
-            Case::Simple => a.chars().map(crate::scalar::text::simple_upper).collect(),
-            Case::Full => a.to_uppercase(),
-            Case::Turkish => a.replace('i', "İ").to_uppercase(),
-        }
-    }
-
-    /// The text in lower case.
-    pub fn lower(&self, a: &str) -> String {
-        match self.case {
-            Case::Ascii => a.to_ascii_lowercase(),
-            Case::Simple => a.chars().map(crate::scalar::text::simple_lower).collect(),
-            Case::Full => a.to_lowercase(),
-            Case::Turkish => a.replace('İ', "i").replace('I', "ı").to_lowercase(),
-        }
-    }
-
-    /// The text for comparison without regard to case.
-    pub fn fold(&self, a: &str) -> String {
-        match self.case {
-            Case::Ascii | Case::Simple => self.lower(a),
-            _ => {
-                let a = if self.case == Case::Turkish { self.lower(a) } else { a.to_string() };
-                let mut out = String::with_capacity(a.len());
-                for c in a.chars() {
-                    // The dotless i has an upper case but is not another form of i.
-                    if c == 'ı' {
-                        out.push(c);
-                        continue;
-                    }
-                    let lower = c.to_lowercase().flat_map(char::to_uppercase);
-                    out.extend(lower.flat_map(char::to_lowercase));
-                }
-                out
-            }
-        }
-    }
-
-    /// Each word's first letter in upper case, the others in lower case.
-    pub fn initcap(&self, a: &str) -> String {
-        let mut out = String::with_capacity(a.len());
-        let mut word = String::new();
-        let finish = |word: &mut String, out: &mut String| {
-            let mut chars = word.chars();
-            let Some(first) = chars.next() else { return };
-            let upper = self.upper(&first.to_string());
-            let mut upper = upper.chars();
-            out.extend(upper.next());
-            out.push_str(&self.lower(upper.as_str()));
-            out.push_str(&self.lower(chars.as_str()));
-            word.clear();
-        };
-        for c in a.chars() {
-            let letter = if self.case == Case::Ascii {
-                c.is_ascii_alphanumeric()
-            } else {
-                c.is_alphanumeric()
-            };
-            if letter {
-                word.push(c);
-            } else {
-                finish(&mut word, &mut out);
-                out.push(c);
-            }
-        }
-        finish(&mut word, &mut out);
-        out
-    }
 }
 
 fn made() -> &'static RwLock<HashMap<u32, Arc<Collator>>> {
@@ -165,6 +82,55 @@ pub fn register(oid: Oid, facts: Facts) {
     if all.get(&oid.0) != Some(&facts) {
         all.insert(oid.0, facts);
         made().write().unwrap_or_else(PoisonError::into_inner).remove(&oid.0);
+    }
+}
+
+/// The OIDs that stand for the default collations of databases, from here on.
+const DEFAULTS: u32 = 0xffff_0000;
+
+/// The collation that the default one of a database with this locale stands for.
+pub fn default_of_database(facts: &Facts) -> Oid {
+    let same = |name: &str| facts.locale == name;
+    match facts.provider {
+        b'b' if same("PG_UNICODE_FAST") => return oids::PG_UNICODE_FAST,
+        b'b' if !same("C") => return oids::PG_C_UTF8,
+        b'c' if make(facts).is_ok_and(|c| c.letters != Letters::Ascii) => {}
+        b'i' => {}
+        _ => return oids::C,
+    }
+    let mut all = known().write().unwrap_or_else(PoisonError::into_inner);
+    let mine = all.iter().find(|(oid, f)| **oid >= DEFAULTS && *f == facts);
+    if let Some((oid, _)) = mine {
+        return Oid(*oid);
+    }
+    let oid = DEFAULTS + all.keys().filter(|oid| **oid >= DEFAULTS).count() as u32;
+    all.insert(oid, facts.clone());
+    Oid(oid)
+}
+
+/// The built-in collations that a database's default one may stand for.
+mod oids {
+    use base::Oid;
+    pub(super) const C: Oid = Oid(950);
+    pub(super) const PG_C_UTF8: Oid = Oid(811);
+    pub(super) const PG_UNICODE_FAST: Oid = Oid(6411);
+}
+
+/// Whether this OID stands for the default collation of a database.
+pub fn stands_for_default(oid: Oid) -> bool {
+    oid.0 >= DEFAULTS
+}
+
+/// Whether a collation that is known here orders texts by their bytes.
+pub fn compares_bytes(oid: Oid) -> bool {
+    collator(oid).is_ok_and(|c| matches!(c.order, Order::Bytes))
+}
+
+/// What letters are to this collation.
+pub(crate) fn letters(oid: Oid) -> Letters {
+    match oid.0 {
+        0 | 100 | 950 | 951 => Letters::Ascii,
+        _ => collator(oid).map_or(Letters::Ascii, |c| c.letters),
     }
 }
 
@@ -187,7 +153,7 @@ pub fn collator(oid: Oid) -> Result<Arc<Collator>> {
     }
     let found = match oid.0 {
         0 | 100 | 950 | 951 => {
-            Collator { order: Order::Bytes, case: Case::Ascii, deterministic: true }
+            Collator { order: Order::Bytes, letters: Letters::Ascii, deterministic: true }
         }
         _ => {
             let facts = facts(oid)
@@ -205,10 +171,10 @@ pub fn make(facts: &Facts) -> Result<Collator> {
     let deterministic = facts.deterministic;
     match facts.provider {
         b'b' => {
-            let case = match facts.locale.as_str() {
-                "C" => Case::Ascii,
-                "C.UTF-8" | "C.UTF8" => Case::Simple,
-                "PG_UNICODE_FAST" => Case::Full,
+            let letters = match facts.locale.as_str() {
+                "C" => Letters::Ascii,
+                "C.UTF-8" | "C.UTF8" => Letters::Simple,
+                "PG_UNICODE_FAST" => Letters::Full,
                 other => {
                     return Err(err!(
                         WRONG_OBJECT_TYPE,
@@ -216,7 +182,7 @@ pub fn make(facts: &Facts) -> Result<Collator> {
                     ));
                 }
             };
-            Ok(Collator { order: Order::Bytes, case, deterministic })
+            Ok(Collator { order: Order::Bytes, letters, deterministic })
         }
         b'i' => icu(&facts.locale, deterministic),
         _ => {
@@ -225,10 +191,10 @@ pub fn make(facts: &Facts) -> Result<Collator> {
             let utf8 = charset.is_empty() || charset.replace('-', "").eq_ignore_ascii_case("utf8");
             match language {
                 "C" | "POSIX" if charset.is_empty() => {
-                    Ok(Collator { order: Order::Bytes, case: Case::Ascii, deterministic })
+                    Ok(Collator { order: Order::Bytes, letters: Letters::Ascii, deterministic })
                 }
                 "C" if utf8 => {
-                    Ok(Collator { order: Order::Bytes, case: Case::Simple, deterministic })
+                    Ok(Collator { order: Order::Bytes, letters: Letters::Libc, deterministic })
                 }
                 _ => Err(err!(
                     INVALID_PARAMETER_VALUE,
@@ -301,6 +267,13 @@ pub fn language_tag(name: &str) -> String {
     format!("{base}-u-{}", words.join("-"))
 }
 
+/// The standard form of a locale's name, `de-u-co-phonebk`; fails if ICU could not use it.
+pub fn icu_locale(name: &str) -> Result<String> {
+    let tag = language_tag(name);
+    icu(&tag, true)?;
+    Ok(icu_locale_core::Locale::try_from_str(&tag).map_or(tag, |l| l.to_string()))
+}
+
 fn unknown_locale(name: &str, why: &str) -> Error {
     err!(INVALID_PARAMETER_VALUE, "could not open collator for locale \"{name}\": {why}")
 }
@@ -350,6 +323,6 @@ fn icu(name: &str, deterministic: bool) -> Result<Collator> {
     let collator = icu_collator::Collator::try_new(preferences, options)
         .map_err(|e| unknown_locale(name, &e.to_string()))?;
     let turkish = matches!(locale.id.language.as_str(), "tr" | "az");
-    let case = if turkish { Case::Turkish } else { Case::Full };
-    Ok(Collator { order: Order::Icu(collator), case, deterministic })
+    let letters = if turkish { Letters::Turkish } else { Letters::Icu };
+    Ok(Collator { order: Order::Icu(collator), letters, deterministic })
 }

@@ -80,9 +80,9 @@ pub trait FnEnv {
     fn random_state(&self) -> &Cell<[u64; 2]>;
     /// `n` bytes of strong randomness.
     fn random_bytes(&self, out: &mut [u8]);
-    /// Whether the database's default collation knows only ASCII letters.
-    fn ctype_is_c(&self) -> bool {
-        true
+    /// The collation that the database's default one stands for.
+    fn default_collation(&self) -> Oid {
+        Oid(950)
     }
     /// Fails if the statement was cancelled.
     fn check_interrupts(&self) -> Result<()> {

@@ -64,7 +64,7 @@ Options:
  [-D, --pgdata=]DATADIR     location for this database cluster
   -E, --encoding=ENCODING   set default encoding for new databases (UTF8)
   -g, --allow-group-access  allow group read/execute on data directory
-      --icu-locale=LOCALE   set ICU locale ID for new databases (not supported)
+      --icu-locale=LOCALE   set ICU locale ID for new databases
       --icu-rules=RULES     set additional ICU collation rules for new databases (not supported)
   -k, --data-checksums      use data page checksums (always)
       --locale=LOCALE       set default locale for new databases
@@ -405,10 +405,12 @@ fn read_locales(given: &Given, out: &mut CreateOptions) -> Result<(), String> {
     let provider = given.get("locale-provider").unwrap_or("libc");
     let all = if given.has("no-locale") { Some("C") } else { given.get("locale") };
     if provider == "icu" {
-        if given.get("icu-locale").or(all).is_none() {
-            return Err("locale must be specified if provider is icu".to_string());
+        let locale = given.get("icu-locale").or(all);
+        let locale = locale.ok_or("locale must be specified if provider is icu")?;
+        if given.has("icu-rules") {
+            return Err("ICU rules are not supported in this build".to_string());
         }
-        return Err("ICU is not supported in this build".to_string());
+        out.provider_locale = Some((b'i', icu_locale(locale)?));
     }
     if provider == "builtin" {
         let locale = given.get("builtin-locale").or(all);
@@ -418,14 +420,7 @@ fn read_locales(given: &Given, out: &mut CreateOptions) -> Result<(), String> {
             "C" | "PG_UNICODE_FAST" => locale,
             _ => return Err(format!("invalid locale name \"{locale}\" for builtin provider")),
         };
-        if locale != "C" {
-            // The letters of texts without a collation of their own are still those of C.
-            return Err(format!(
-                "locale \"{locale}\" is not supported as default of databases; collations of \
-                 that name can be used"
-            ));
-        }
-        out.builtin_locale = Some(locale.to_string());
+        out.provider_locale = Some((b'b', locale.to_string()));
     }
     for (flag, locale) in CATEGORIES.iter().zip(&mut out.locales) {
         let Some(wanted) = given.get(flag).or(all).filter(|l| !l.is_empty()) else { continue };
@@ -448,6 +443,15 @@ fn read_locales(given: &Given, out: &mut CreateOptions) -> Result<(), String> {
     Ok(())
 }
 
+/// The language tag of a locale of ICU's.
+fn icu_locale(given: &str) -> Result<String, String> {
+    let tag = engine::icu_locale(given).map_err(|e| e.message().to_string())?;
+    if tag != given {
+        println!("Using language tag \"{tag}\" for ICU locale \"{given}\".");
+    }
+    Ok(tag)
+}
+
 /// True for names like `de_DE.UTF-8`.
 fn is_locale_name(name: &str) -> bool {
     let language = name.split(['.', '@']).next().unwrap_or_default();
@@ -459,15 +463,19 @@ fn is_locale_name(name: &str) -> bool {
 
 fn tell_locales(options: &CreateOptions) {
     let same = options.locales.iter().all(|l| *l == options.locales[0]);
-    if same && options.builtin_locale.is_none() {
+    if same && options.provider_locale.is_none() {
         let locale = &options.locales[0];
         println!("The database cluster will be initialized with locale \"{locale}\".");
         return;
     }
     println!("The database cluster will be initialized with this locale configuration:");
-    let provider = if options.builtin_locale.is_some() { "builtin" } else { "libc" };
+    let provider = match &options.provider_locale {
+        None => "libc",
+        Some((b'i', _)) => "icu",
+        Some(_) => "builtin",
+    };
     println!("  locale provider:   {provider}");
-    if let Some(locale) = &options.builtin_locale {
+    if let Some((_, locale)) = &options.provider_locale {
         println!("  default collation: {locale}");
     }
     for (flag, locale) in CATEGORIES.iter().zip(&options.locales) {

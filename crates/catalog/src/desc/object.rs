@@ -459,3 +459,15 @@ pub struct DatabaseDesc {
     /// Its access control list.
     pub acl: Option<Vec<AclItem>>,
 }
+
+impl DatabaseDesc {
+    /// The collation that the default one stands for in this database.
+    pub fn default_collation(&self) -> Oid {
+        let locale = self.locale.as_ref().filter(|_| self.locale_provider != b'c');
+        functions::collation::default_of_database(&functions::collation::Facts {
+            provider: self.locale_provider,
+            deterministic: true,
+            locale: locale.unwrap_or(&self.ctype).to_string(),
+        })
+    }
+}

@@ -36,7 +36,7 @@ impl Session {
         }
         let info = CallInfo {
             fn_oid: f.func,
-            collation: f.input_collation,
+            collation: env.view.concrete_collation(f.input_collation),
             arg_types: inputs.iter().map(|a| a.ty()).collect(),
             ret_type: f.ret_type,
             ret_typmod: -1,

@@ -25,7 +25,7 @@ pub struct CreateOptions {
     /// LC_COLLATE, LC_CTYPE, LC_MESSAGES, LC_MONETARY, LC_NUMERIC and LC_TIME.
     pub locales: [String; 6],
     /// The locale of the built-in provider, if that is to be used.
-    pub builtin_locale: Option<String>,
+    pub provider_locale: Option<(u8, String)>,
     /// The default text search configuration, without its schema.
     pub text_search: String,
     /// The system user's group may read the files (`-g`).
@@ -50,7 +50,7 @@ impl Default for CreateOptions {
             superuser: "postgres".to_string(),
             password: None,
             locales: std::array::from_fn(|_| "C".to_string()),
-            builtin_locale: None,
+            provider_locale: None,
             text_search: "english".to_string(),
             group_access: false,
             auth_local: "trust".to_string(),
@@ -198,7 +198,7 @@ fn fill(storage: &Arc<Storage>, options: &CreateOptions) -> Result<()> {
         password: options.password.clone(),
         collate: options.locales[0].clone(),
         ctype: options.locales[1].clone(),
-        builtin_locale: options.builtin_locale.clone(),
+        provider_locale: options.provider_locale.clone(),
     };
     bootstrap(storage, &txn, &options)?;
     txn.commit(CommitData::default(), &mut |_| Ok(()))?;

@@ -418,6 +418,8 @@ impl SessionCore {
             search_path.push(oids::PG_CATALOG);
         }
         search_path.extend(named);
+        let database = view.find_database(self.state.oid)?;
+        let default_collation = database.map_or(oids::C_COLLATION, |d| d.default_collation());
         Ok(ViewContext {
             database: self.state.oid,
             database_name: self.database_name.clone(),
@@ -425,6 +427,7 @@ impl SessionCore {
             search_path,
             temp_namespace: temp,
             creation_namespace,
+            default_collation,
             row_security: true,
             restrict_views: false,
         })

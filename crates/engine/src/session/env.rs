@@ -137,6 +137,10 @@ impl FnEnv for StatementEnv<'_> {
         self.core.state.oid
     }
 
+    fn default_collation(&self) -> Oid {
+        self.view.context().default_collation
+    }
+
     fn search_path(&self, implicit: bool) -> Vec<Oid> {
         let context = self.view.context();
         if implicit {

@@ -86,7 +86,7 @@ impl AggCall {
         };
         let info = CallInfo {
             fn_oid: stand_in.map_or(a.agg, |(oid, _)| oid),
-            collation: a.input_collation,
+            collation: c.catalog.concrete_collation(a.input_collation),
             arg_types,
             ret_type: a.ty,
             ret_typmod: -1,

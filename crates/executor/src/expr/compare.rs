@@ -83,20 +83,14 @@ impl CmpKind {
 
 /// Whether text of this collation is ordered byte by byte.
 pub(crate) fn collation_is_c(catalog: &CatalogView, collation: Oid) -> Result<bool> {
+    let collation = catalog.concrete_collation(collation);
     if collation.0 == 950 || collation.0 == 951 || !collation.is_valid() {
         return Ok(true);
     }
-    let plain = |name: Option<&str>| matches!(name, Some("C" | "POSIX" | "C.UTF-8" | "C.utf8"));
-    if collation.0 == 100 {
-        let Some(db) = catalog.find_database(catalog.context().database)? else {
-            return Ok(false);
-        };
-        return Ok(match db.locale_provider {
-            b'c' => plain(Some(&db.collate)),
-            b'b' => true,
-            _ => false,
-        });
+    if functions::collation::stands_for_default(collation) {
+        return Ok(functions::collation::compares_bytes(collation));
     }
+    let plain = |name: Option<&str>| matches!(name, Some("C" | "POSIX" | "C.UTF-8" | "C.utf8"));
     let Some(found) = catalog.find_collation(collation)? else { return Ok(false) };
     Ok(match found.provider {
         b'c' => plain(found.collate.as_deref()),

@@ -154,6 +154,11 @@ impl<'a> ExprCompiler<'a> {
         ret_type: Oid,
     ) -> Result<Callee> {
         let mut entry = functions::lookup(func);
+        // What tells a collation's name is asked for the one that was written.
+        let collation = match entry {
+            Some(e) if e.oid.0 == PG_COLLATION_FOR => collation,
+            _ => self.catalog.concrete_collation(collation),
+        };
         if !super::compare::collation_is_c(self.catalog, collation)? || is_cased(collation) {
             entry = functions::lookup_collated(func).or(entry);
         }
@@ -472,9 +477,12 @@ impl<'a> ExprCompiler<'a> {
     }
 }
 
+/// `pg_collation_for(any)`.
+const PG_COLLATION_FOR: u32 = 3162;
+
 /// Collations that order by bytes but have cases beyond ASCII's.
 fn is_cased(collation: Oid) -> bool {
-    !matches!(collation.0, 0 | 100 | 950 | 951)
+    !matches!(collation.0, 0 | 950 | 951)
 }
 
 /// Flags of a node over these operands.

@@ -142,7 +142,8 @@ fn refuse(cx: &mut FnCtx, what: &str) -> Result<Arc<Collator>> {
 
 fn ilike(cx: &mut FnCtx, text: &str, pattern: &str) -> Result<bool> {
     let c = refuse(cx, "ILIKE")?;
-    super::like::like(c.lower(text).as_bytes(), c.lower(pattern).as_bytes())
+    let (text, pattern) = (c.letters.lower(text), c.letters.lower(pattern));
+    super::like::like(text.as_bytes(), pattern.as_bytes())
 }
 
 const LIKE: &[FnDef] = &[
@@ -195,10 +196,10 @@ const PIECES: &[FnDef] = &[
         out.push_str(&a[at..]);
         Ok(out)
     }),
-    row!(cx; upper(a: &str) { Ok(of(cx)?.upper(a)) }),
-    row!(cx; lower(a: &str) { Ok(of(cx)?.lower(a)) }),
-    row!(cx; casefold(a: &str) { Ok(of(cx)?.fold(a)) }),
-    row!(cx; initcap(a: &str) { Ok(of(cx)?.initcap(a)) }),
+    row!(cx; upper(a: &str) { Ok(of(cx)?.letters.upper(a)) }),
+    row!(cx; lower(a: &str) { Ok(of(cx)?.letters.lower(a)) }),
+    row!(cx; casefold(a: &str) { Ok(of(cx)?.letters.fold(a)) }),
+    row!(cx; initcap(a: &str) { Ok(of(cx)?.letters.initcap(a)) }),
     row!(cx; text_starts_with(a: &str, b: &str) {
         refuse(cx, "substring searches")?;
         Ok(a.starts_with(b))

@@ -1,6 +1,6 @@
 //! LIKE, ILIKE and their kernels.
 
-use super::text::{is_c, simple_lower};
+use super::text::letters;
 use crate::call::{FnCtx, FnDef};
 use base::{Error, Result, err};
 use types::Datum;
@@ -135,12 +135,9 @@ fn cached_like(cx: &mut FnCtx, text: &[u8], pattern: &[u8]) -> Result<bool> {
     }
 }
 
-fn fold(cx: &FnCtx, text: &str) -> String {
-    if is_c(cx) { text.to_ascii_lowercase() } else { text.chars().map(simple_lower).collect() }
-}
-
 fn ilike(cx: &mut FnCtx, text: &str, pattern: &str) -> Result<bool> {
-    let (text, pattern) = (fold(cx, text), fold(cx, pattern));
+    let letters = letters(cx);
+    let (text, pattern) = (letters.lower(text), letters.lower(pattern));
     cached_like(cx, text.as_bytes(), pattern.as_bytes())
 }
 

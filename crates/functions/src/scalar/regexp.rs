@@ -16,14 +16,9 @@ struct Cached {
     entries: Vec<(String, Flags, Arc<Pattern>)>,
 }
 
-/// Whether the collation knows only ASCII's letters and cases.
-fn is_ascii(cx: &FnCtx) -> bool {
-    super::text::is_c(cx)
-}
-
 /// The compiled form of a pattern, kept at the calling place.
 pub(crate) fn pattern(cx: &mut FnCtx, text: &str, flags: Flags) -> Result<Arc<Pattern>> {
-    let flags = Flags { ascii: is_ascii(cx), ..flags };
+    let flags = Flags { letters: super::text::letters(cx), ..flags };
     let cached = cx.state.get_or_try(|| Ok(Cached::default()))?;
     if let Some(found) = cached.entries.iter().find(|e| e.0 == text && e.1 == flags) {
         return Ok(Arc::clone(&found.2));

@@ -2,6 +2,7 @@
 
 use super::chars::{char_index, char_len, slice_chars};
 use crate::call::{FnCtx, FnDef};
+use crate::letters::Letters;
 use base::{Result, bail, err};
 use types::compare::{byte_difference, compare_bpchar, name_difference, trim_blanks};
 use types::io::bytes as forms;
@@ -217,66 +218,22 @@ const PIECES: &[FnDef] = &[
 const CASE: &[FnDef] = &[
     raw!(pg_collation_for(cx, args) { super::collated::collation_for(cx) }),
     raw!(any_value_transfn(cx, args) { Ok(args[0].clone()) }),
-    row!(cx; upper(a: &str) { upper(cx, a) }),
-    row!(cx; lower(a: &str) { lower(cx, a) }),
-    row!(cx; casefold(a: &str) { lower(cx, a) }),
-    row!(cx; initcap(a: &str) { initcap(cx, a) }),
+    row!(cx; upper(a: &str) { letters(cx).upper(a) }),
+    row!(cx; lower(a: &str) { letters(cx).lower(a) }),
+    row!(cx; casefold(a: &str) { letters(cx).lower(a) }),
+    row!(cx; initcap(a: &str) { letters(cx).initcap(a) }),
 ];
 
 /// Longest text a function may make.
 const LENGTH_MAX: i64 = 0x3fff_ffff;
 
-/// Whether the call's collation knows only ASCII letters.
-pub(crate) fn is_c(cx: &FnCtx) -> bool {
+/// What letters are to the call's collation.
+pub(crate) fn letters(cx: &FnCtx) -> Letters {
     match cx.call.collation.0 {
-        950 | 951 => true,
-        0 | 100 => cx.env.ctype_is_c(),
-        _ => false,
+        0 | 950 | 951 => Letters::Ascii,
+        100 => crate::collation::letters(cx.env.default_collation()),
+        _ => crate::collation::letters(cx.call.collation),
     }
-}
-
-pub(crate) fn upper(cx: &FnCtx, a: &str) -> String {
-    if is_c(cx) { a.to_ascii_uppercase() } else { a.chars().map(simple_upper).collect() }
-}
-
-pub(crate) fn lower(cx: &FnCtx, a: &str) -> String {
-    if is_c(cx) { a.to_ascii_lowercase() } else { a.chars().map(simple_lower).collect() }
-}
-
-/// The one upper-case letter of a letter, itself if there is none or more.
-pub(crate) fn simple_upper(c: char) -> char {
-    let mut up = c.to_uppercase();
-    match (up.next(), up.next()) {
-        (Some(u), None) => u,
-        _ => c,
-    }
-}
-
-/// The one lower-case letter of a letter, itself if there is none or more.
-pub(crate) fn simple_lower(c: char) -> char {
-    let mut low = c.to_lowercase();
-    match (low.next(), low.next()) {
-        (Some(l), None) => l,
-        _ => c,
-    }
-}
-
-fn initcap(cx: &FnCtx, a: &str) -> String {
-    let c_locale = is_c(cx);
-    let mut inside = false;
-    a.chars()
-        .map(|c| {
-            let word = if c_locale { c.is_ascii_alphanumeric() } else { c.is_alphanumeric() };
-            let out = match (inside, c_locale) {
-                (false, true) => c.to_ascii_uppercase(),
-                (true, true) => c.to_ascii_lowercase(),
-                (false, false) => simple_upper(c),
-                (true, false) => simple_lower(c),
-            };
-            inside = word;
-            out
-        })
-        .collect()
 }
 
 /// Characters from position `from` (counted from 1), `len` of them.

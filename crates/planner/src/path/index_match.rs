@@ -166,9 +166,12 @@ impl Root<'_> {
 
     /// Whether a collation's order is that of bytes.
     fn compares_bytes(&self, collation: Oid) -> Result<bool> {
+        let collation = self.env.catalog.concrete_collation(collation);
         match collation.0 {
-            // That of a database is one of C's.
-            0 | 100 | 950 | 951 => Ok(true),
+            0 | 950 | 951 => Ok(true),
+            _ if functions::collation::stands_for_default(collation) => {
+                Ok(functions::collation::compares_bytes(collation))
+            }
             _ => {
                 let desc = self.env.catalog.find_collation(collation)?;
                 Ok(desc.is_some_and(|d| {

@@ -27,7 +27,7 @@ impl Session {
             Some(t) => t.clone(),
             None => view.database(oids::TEMPLATE1)?,
         };
-        let decided = New::decide(&written, &model);
+        let decided = New::decide(self, &written, &model);
         let user = self.core.users().current;
         let Some(template) = template else {
             let reserved = decided.as_ref().is_err_and(|e| e.code() == SqlState::SYNTAX_ERROR);

@@ -5,6 +5,7 @@ use crate::ddl::option::{bool_of, conflicting, integer, oid, once, text_of};
 use crate::sysfn::{encoding_name, encoding_number};
 use base::{Error, Oid, Result, SqlState, bail, err};
 use catalog::DatabaseDesc;
+use functions::collation::icu_locale;
 use parser::ast::{DefElem, DefValue};
 use std::sync::Arc;
 
@@ -146,7 +147,11 @@ fn known_locale(name: &str) -> bool {
 }
 
 impl New {
-    pub(super) fn decide(w: &Written<'_>, template: &DatabaseDesc) -> Result<New> {
+    pub(super) fn decide(
+        session: &Session,
+        w: &Written<'_>,
+        template: &DatabaseDesc,
+    ) -> Result<New> {
         let strategy = text(w.strategy)?;
         if let Some(s) = &strategy
             && !matches!(s.to_ascii_lowercase().as_str(), "wal_log" | "file_copy")
@@ -184,12 +189,17 @@ impl New {
             }
             new.oid = Some(oid);
         }
-        new.take_locale(w, template)?;
+        new.take_locale(session, w, template)?;
         new.compare(template)?;
         Ok(new)
     }
 
-    fn take_locale(&mut self, w: &Written<'_>, template: &DatabaseDesc) -> Result<()> {
+    fn take_locale(
+        &mut self,
+        session: &Session,
+        w: &Written<'_>,
+        template: &DatabaseDesc,
+    ) -> Result<()> {
         let locale = text(w.locale)?;
         let set = |slot: &mut Arc<str>, given: Option<String>| {
             if let Some(name) = given {
@@ -259,10 +269,19 @@ impl New {
                 if let Some(name) = icu {
                     self.locale = Some(Arc::from(name));
                 }
-                if self.locale.is_none() {
+                let Some(name) = &self.locale else {
                     bail!(INVALID_PARAMETER_VALUE, "LOCALE or ICU_LOCALE must be specified");
+                };
+                if self.rules.is_some() {
+                    return Err(Error::unsupported("a collation with rules of its own"));
                 }
-                return Err(Error::unsupported("databases with locale provider icu"));
+                let standard = icu_locale(name)?;
+                if standard != **name {
+                    session.core.notice(Error::notice(format!(
+                        "using standard form \"{standard}\" for ICU locale \"{name}\""
+                    )));
+                    self.locale = Some(Arc::from(standard));
+                }
             }
             _ => {}
         }

@@ -613,7 +613,8 @@ impl Exec<'_> {
         if let Some(found) = self.patterns.get(&key) {
             return Ok(Arc::clone(found));
         }
-        let options = Flags { ascii: self.env.ctype_is_c(), ..regex_flags(flags) };
+        let letters = crate::collation::letters(self.env.default_collation());
+        let options = Flags { letters, ..regex_flags(flags) };
         let made = crate::scalar::regexp::compiled(text, options).map_err(Fail::Hard)?;
         let made = Arc::new(made);
         self.patterns.insert(key, Arc::clone(&made));

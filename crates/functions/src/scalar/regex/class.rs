@@ -1,11 +1,16 @@
 //! Sets of characters.
 
+use crate::letters::Letters;
+use icu_properties::props::{
+    Alphabetic, BinaryProperty, GeneralCategory, GeneralCategoryGroup, Lowercase, Uppercase,
+};
+use icu_properties::{CodePointMapData, CodePointSetData};
 use regex_syntax::hir::{Class, HirKind};
 use std::sync::OnceLock;
 
 /// A set of characters: ranges, ascending, that do not touch.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub(super) struct CharSet {
+pub(crate) struct CharSet {
     ranges: Vec<(u32, u32)>,
     /// Which of the first 128 are in it.
     ascii: u128,
@@ -94,13 +99,13 @@ impl CharSet {
     }
 
     /// With the other case of each letter.
-    pub fn both_cases(&self, ascii: bool) -> CharSet {
+    pub fn both_cases(&self, letters: Letters) -> CharSet {
         let mut ranges = self.ranges.clone();
         for &(a, b) in &self.ranges {
             // Large ranges hold their letters' other cases or are not worth the walk.
             let b = if b - a > 0x3000 { a.max(b.min(0x2fff)) } else { b };
             for c in (a..=b).filter_map(char::from_u32) {
-                for o in other_cases(c, ascii) {
+                for o in other_cases(c, letters) {
                     ranges.push((o as u32, o as u32));
                 }
             }
@@ -110,21 +115,10 @@ impl CharSet {
 }
 
 /// The letter in its other cases.
-pub(super) fn other_cases(c: char, ascii: bool) -> Vec<char> {
-    if ascii || c.is_ascii() {
-        let other =
-            if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
-        return vec![other];
-    }
-    let mut out = Vec::new();
-    let (mut lower, mut upper) = (c.to_lowercase(), c.to_uppercase());
-    if let (Some(l), None) = (lower.next(), lower.next()) {
-        out.push(l);
-    }
-    if let (Some(u), None) = (upper.next(), upper.next()) {
-        out.push(u);
-    }
-    out
+pub(super) fn other_cases(c: char, letters: Letters) -> [char; 2] {
+    // The C library's and ICU's rules for single characters know no languages; ASCII has its own.
+    let letters = if c.is_ascii() { Letters::Ascii } else { letters };
+    [letters.lower_char(c), letters.upper_char(c)]
 }
 
 /// Characters of a Unicode property.
@@ -143,8 +137,14 @@ const NAMES: [&str; 14] = [
     "space", "upper", "word", "xdigit",
 ];
 
-fn unicode(name: &str) -> CharSet {
+/// The classes of PostgreSQL's own tables; in `posix` ones the digits are ASCII's, and symbols are
+/// punctuation.
+fn unicode(name: &str, posix: bool) -> CharSet {
     match name {
+        "alnum" if posix => property(r"[\p{Alphabetic}0-9]"),
+        "digit" if posix => ascii_only(name),
+        "punct" if posix => property(r"[[\p{P}\p{S}]--\p{Alphabetic}]"),
+        "word" if posix => property(r"[\p{Alphabetic}0-9_]"),
         "alnum" => property(r"[\p{Alphabetic}\p{Nd}]"),
         "alpha" => property(r"\p{Alphabetic}"),
         "ascii" => CharSet::new(vec![(0, 127)]),
@@ -154,13 +154,99 @@ fn unicode(name: &str) -> CharSet {
         "graph" => property(r"[^\p{White_Space}\p{Cc}\p{Cn}]"),
         "lower" => property(r"\p{Lowercase}"),
         "print" => property(r"[^\p{Cc}\p{Cn}]"),
-        "punct" => property(r"[\p{P}\p{S}]"),
+        "punct" => property(r"\p{P}"),
         "space" => property(r"\p{White_Space}"),
         "upper" => property(r"\p{Uppercase}"),
         "word" => property(r"[\p{Alphabetic}\p{Nd}_]"),
         _ => CharSet::new(
             [('0', '9'), ('a', 'f'), ('A', 'F')].map(|(a, b)| (a as u32, b as u32)).to_vec(),
         ),
+    }
+}
+
+/// Characters of general categories, of the version of Unicode that ICU has.
+fn categories(group: GeneralCategoryGroup) -> CharSet {
+    let map = CodePointMapData::<GeneralCategory>::new();
+    let ranges = map.iter_ranges_for_group(group);
+    CharSet::new(ranges.map(|r| (*r.start(), *r.end())).collect())
+}
+
+fn binary<P: BinaryProperty>() -> CharSet {
+    let ranges = CodePointSetData::new::<P>().iter_ranges().map(|r| (*r.start(), *r.end()));
+    CharSet::new(ranges.collect())
+}
+
+/// The classes as ICU has them: by general category.
+fn icu(name: &str) -> CharSet {
+    use GeneralCategoryGroup as G;
+    const SPACES: [(u32, u32); 3] = [(9, 13), (0x1c, 0x1f), (0x85, 0x85)];
+    let invisible = G::Control.union(G::Format).union(G::Unassigned).union(G::Surrogate);
+    match name {
+        "alnum" => categories(G::Letter.union(G::DecimalNumber)),
+        "alpha" => categories(G::Letter),
+        "blank" => {
+            let mut set = categories(G::SpaceSeparator);
+            set.add(&CharSet::single('\t'));
+            set
+        }
+        "cntrl" => categories(G::Control),
+        "digit" => categories(G::DecimalNumber),
+        "graph" => categories(invisible.union(G::Separator)).negated(),
+        "lower" => categories(G::LowercaseLetter),
+        "print" => categories(invisible.union(G::PrivateUse)).negated(),
+        "punct" => categories(G::Punctuation),
+        "space" => {
+            let mut set = categories(G::Separator);
+            set.add(&CharSet::new(SPACES.to_vec()));
+            set
+        }
+        "upper" => categories(G::UppercaseLetter),
+        "word" => {
+            let mut set = icu("alnum");
+            set.add(&CharSet::single('_'));
+            set
+        }
+        _ => ascii_only(name),
+    }
+}
+
+/// The classes as the C library has them: digits beyond ASCII's are letters, and what is neither
+/// letter nor space is punctuation.
+fn libc(name: &str) -> CharSet {
+    use GeneralCategoryGroup as G;
+    let letters = || {
+        let mut set = binary::<Alphabetic>();
+        set.add(&categories(G::DecimalNumber));
+        ('0'..='9').fold(set, |s, c| s.without(c))
+    };
+    let with = |mut set: CharSet, more: &CharSet| {
+        set.add(more);
+        set
+    };
+    let visible = || categories(G::Control.union(G::Unassigned).union(G::Surrogate)).negated();
+    let spaces = || {
+        let set = with(categories(G::Separator), &CharSet::new(vec![(9, 13)]));
+        // Spaces at which no line is broken are none.
+        ['\u{a0}', '\u{2007}', '\u{202f}'].into_iter().fold(set, |s, c| s.without(c))
+    };
+    match name {
+        "alnum" => with(letters(), &ascii_only("digit")),
+        "alpha" => letters(),
+        "cntrl" => with(categories(G::Control), &CharSet::new(vec![(0x2028, 0x2029)])),
+        "graph" => {
+            let spaces = spaces();
+            with(visible().negated(), &spaces).negated()
+        }
+        "lower" => binary::<Lowercase>(),
+        "print" => with(visible().negated(), &CharSet::new(vec![(0x2028, 0x2029)])).negated(),
+        "punct" => {
+            let other = with(libc("graph").negated(), &libc("alnum"));
+            other.negated()
+        }
+        "space" => spaces(),
+        "upper" => binary::<Uppercase>(),
+        "word" => with(libc("alnum"), &CharSet::single('_')),
+        _ => ascii_only(name),
     }
 }
 
@@ -185,14 +271,17 @@ fn ascii_only(name: &str) -> CharSet {
 }
 
 /// A class by its name.
-pub(super) fn named(name: &str, ascii: bool) -> Option<CharSet> {
-    static SETS: OnceLock<Vec<OnceLock<CharSet>>> = OnceLock::new();
+pub(crate) fn named(name: &str, letters: Letters) -> Option<&'static CharSet> {
+    type Sets = [OnceLock<CharSet>; NAMES.len()];
+    static SETS: [Sets; 5] = [const { [const { OnceLock::new() }; NAMES.len()] }; 5];
     let at = NAMES.iter().position(|n| *n == name)?;
-    if ascii {
-        return Some(ascii_only(name));
-    }
-    let sets = SETS.get_or_init(|| NAMES.iter().map(|_| OnceLock::new()).collect());
-    Some(sets[at].get_or_init(|| unicode(name)).clone())
+    Some(match letters {
+        Letters::Ascii => SETS[0][at].get_or_init(|| ascii_only(name)),
+        Letters::Simple => SETS[1][at].get_or_init(|| unicode(name, true)),
+        Letters::Full => SETS[2][at].get_or_init(|| unicode(name, false)),
+        Letters::Libc => SETS[3][at].get_or_init(|| libc(name)),
+        Letters::Icu | Letters::Turkish => SETS[4][at].get_or_init(|| icu(name)),
+    })
 }
 
 /// Names of characters in `[.x.]`.

@@ -414,6 +414,6 @@ impl<'a> Matcher<'a> {
             && group
                 .iter()
                 .zip(here)
-                .all(|(x, y)| x == y || other_cases(*x, self.tree.ascii).contains(y))
+                .all(|(x, y)| x == y || other_cases(*x, self.tree.letters).contains(y))
     }
 }

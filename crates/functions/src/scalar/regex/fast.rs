@@ -1,6 +1,7 @@
 //! What the library can decide about a pattern.
 
 use super::parse::{Anchor, Node, Part, Tree};
+use crate::letters::Letters;
 use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input, MatchKind};
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, Look, Repetition};
@@ -34,7 +35,7 @@ impl Fast {
 
 /// The library's form of a tree, if it has one.
 pub(super) fn compile(tree: &Tree) -> Option<Fast> {
-    let hir = translate(&tree.root, tree.ascii)?;
+    let hir = translate(&tree.root, tree.letters == Letters::Ascii)?;
     let first = build(&hir, MatchKind::LeftmostFirst)?;
     Some(Fast { first, longest: OnceLock::new(), hir })
 }

@@ -7,13 +7,14 @@
 //! text's; the spans of groups are found by taking the match apart again, each part as long (or
 //! as short) as it prefers ([`dissect`]).
 
-mod class;
+pub(crate) mod class;
 mod dissect;
 mod fast;
 mod nfa;
 mod parse;
 
-use base::{Error, Result, err};
+use crate::letters::Letters;
+use base::{Error, Result, SqlState, err};
 use dissect::Matcher;
 use fast::Fast;
 use parse::Tree;
@@ -36,8 +37,8 @@ pub(crate) struct Flags {
     pub(crate) newline_stop: bool,
     /// `^` and `$` match at newlines.
     pub(crate) newline_anchor: bool,
-    /// Only ASCII has letters and cases.
-    pub(crate) ascii: bool,
+    /// What has cases, and what is in classes.
+    pub(crate) letters: Letters,
 }
 
 /// Start and end of the whole match and of each group, in bytes.
@@ -85,9 +86,21 @@ pub(crate) fn invalid(what: &str) -> Error {
     err!(INVALID_REGULAR_EXPRESSION, "invalid regular expression: {what}")
 }
 
+/// A pattern that is nested deeper than the stack allows is too complex, like one that has too
+/// many states.
+fn too_complex(e: Error, begin: &str) -> Error {
+    match e.code() {
+        SqlState::STATEMENT_TOO_COMPLEX => {
+            err!(INVALID_REGULAR_EXPRESSION, "{begin}: regular expression is too complex")
+        }
+        _ => e,
+    }
+}
+
 /// Compiles a pattern.
 pub(crate) fn compile(pattern: &str, flags: Flags) -> Result<Pattern> {
-    let tree = parse::parse(pattern, flags)?;
+    let tree = parse::parse(pattern, flags);
+    let tree = tree.map_err(|e| too_complex(e, "invalid regular expression"))?;
     let fast = fast::compile(&tree);
     Ok(Pattern { tree, fast, programs: Mutex::default() })
 }
@@ -120,14 +133,15 @@ impl Pattern {
                 None => return Ok(None),
             },
         };
-        m.take_apart(begin, end).map(Some)
+        let spans = m.take_apart(begin, end);
+        spans.map(Some).map_err(|e| too_complex(e, "regular expression failed"))
     }
 
     /// Whether the part of the text up to its end matches, for `^` patterns and the like.
     fn search(&self, text: &str, at: usize, captures: bool) -> Result<Option<Spans>> {
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         let mut m = Matcher::new(&self.tree, &mut programs, text);
-        m.search(at, captures)
+        m.search(at, captures).map_err(|e| too_complex(e, "regular expression failed"))
     }
 }
 

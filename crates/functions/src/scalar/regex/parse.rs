@@ -2,6 +2,7 @@
 
 use super::class::{CharSet, character_name, named};
 use super::{Flags, invalid};
+use crate::letters::Letters;
 use base::Result;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -86,7 +87,7 @@ pub(super) struct Tree {
     /// The shortest match is wanted.
     pub shortest: bool,
     pub backrefs: bool,
-    pub ascii: bool,
+    pub letters: Letters,
     pub ignore_case: bool,
     /// Characters of words.
     pub word: CharSet,
@@ -194,9 +195,9 @@ pub(super) fn parse(pattern: &str, flags: Flags) -> Result<Tree> {
         root,
         groups: p.groups as usize,
         backrefs: p.backrefs,
-        ascii: flags.ascii,
+        letters: flags.letters,
         ignore_case: flags.ignore_case,
-        word: named("word", flags.ascii).unwrap_or_default(),
+        word: named("word", flags.letters).cloned().unwrap_or_default(),
         looks: p.looks,
         group_parts: p.closed,
     })
@@ -264,7 +265,7 @@ impl Parser<'_> {
     fn literal(&mut self, c: char) -> Part {
         let mut set = CharSet::single(c);
         if self.flags.ignore_case {
-            set = set.both_cases(self.flags.ascii);
+            set = set.both_cases(self.flags.letters);
         }
         self.part(Node::Set(Arc::new(set)))
     }
@@ -531,7 +532,7 @@ impl Parser<'_> {
             'w' => "word",
             _ => return None,
         };
-        let set = named(name, self.flags.ascii)?;
+        let set = named(name, self.flags.letters).cloned()?;
         Some(if letter.is_ascii_uppercase() { set.negated() } else { set })
     }
 
@@ -689,7 +690,7 @@ impl Parser<'_> {
             }
             let mut range = CharSet::new(vec![(low as u32, high as u32)]);
             if self.flags.ignore_case {
-                range = range.both_cases(self.flags.ascii);
+                range = range.both_cases(self.flags.letters);
             }
             set.add(&range);
         }
@@ -720,14 +721,14 @@ impl Parser<'_> {
             if open == "[:" {
                 let cased = matches!(name.as_str(), "upper" | "lower");
                 let name = if self.flags.ignore_case && cased { "alpha" } else { &name };
-                let found = named(name, self.flags.ascii);
+                let found = named(name, self.flags.letters).cloned();
                 return found.map(Err).ok_or_else(|| invalid("invalid character class"));
             }
             let c = character_name(&name).ok_or_else(|| invalid("invalid collating element"))?;
             if open == "[=" {
                 let mut set = CharSet::single(c);
                 if self.flags.ignore_case {
-                    set = set.both_cases(self.flags.ascii);
+                    set = set.both_cases(self.flags.letters);
                 }
                 return Ok(Err(set));
             }
