@@ -1,6 +1,8 @@
 //! Texts that nobody means well: every input function gives a value or an error.
 
 use crate::{FnEnv, StaticEnv, builtin};
+use base::Oid;
+use types::oid;
 
 /// What texts are made of: pieces that parsers look for, and some that they do not expect.
 #[rustfmt::skip]
@@ -49,6 +51,57 @@ fn every_type_reads_any_text() {
                 let _ = types::io::output(ty.oid, &value, &env.io(), &mut out);
             }
             let _ = types::io::receive(ty.oid, text.as_bytes(), -1, &env.io());
+        }
+    }
+}
+
+/// Values that are sent as bytes and received again, in each of the types that have a binary form
+/// of their own.
+const SENT: &[(Oid, &str)] = &[
+    (oid::TSVECTOR, "'a':1A,2 'b' 'c d':3B"),
+    (oid::TSQUERY, "'a':*AB & !( 'b' <2> 'c' | 'd' )"),
+    (oid::NUMERIC, "-12345678901234567890.123"),
+    (oid::INET, "2001:db8::1/64"),
+    (oid::CIDR, "10.1.0.0/16"),
+    (oid::VARBIT, "1011"),
+    (oid::PATH, "[(1,2),(3,4)]"),
+    (oid::POLYGON, "((1,2),(3,4),(5,6))"),
+    (oid::BOX, "(3,4),(1,2)"),
+    (oid::LINE, "{1,-1,0}"),
+    (oid::TIMETZ, "12:34:56.789+05:30"),
+    (oid::DATE, "2024-02-29"),
+    (oid::PG_SNAPSHOT, "12:18:14,16"),
+    (oid::MACADDR8, "08:00:2b:01:02:03:04:05"),
+    (oid::INT4RANGE, "[1,5)"),
+    (oid::OIDVECTOR, "1 2 3"),
+    (oid::JSONB, "{\"a\": [1, null]}"),
+    (oid::JSONPATH, "$.\"a\"[0]"),
+];
+
+#[test]
+fn what_is_sent_is_received_and_what_is_cut_off_is_refused() {
+    let env = StaticEnv::new(0);
+    let text = |ty, value: &_| {
+        let mut out = Vec::new();
+        types::io::output(ty, value, &env.io(), &mut out).expect("a text");
+        String::from_utf8(out).expect("UTF-8")
+    };
+    for (ty, shown) in SENT {
+        let value = types::io::input(*ty, shown, -1, &env.io()).expect(shown);
+        let mut sent = Vec::new();
+        types::io::send(*ty, &value, &env.io(), &mut sent).expect(shown);
+        let again = types::io::receive(*ty, &sent, -1, &env.io()).expect(shown);
+        assert_eq!(text(*ty, &again), *shown);
+        for end in 0..sent.len() {
+            let cut = types::io::receive(*ty, &sent[..end], -1, &env.io());
+            // Half of an address of eight bytes and of a text may be a value of its own.
+            let whole = matches!(*ty, oid::MACADDR8 | oid::JSONPATH);
+            assert!(cut.is_err() || whole, "{shown} cut off at {end}");
+            for flip in [1, 0x80] {
+                let mut harmed = sent.clone();
+                harmed[end] ^= flip;
+                let _ = types::io::receive(*ty, &harmed, -1, &env.io());
+            }
         }
     }
 }

@@ -8,20 +8,24 @@ pub mod bytes;
 mod compound;
 mod dispatch;
 mod float;
+mod message;
 mod money;
 pub(crate) mod number;
+mod receive;
 mod settings;
 mod special;
 mod times;
 
-pub use binary::{checked_text, client_text, receive, send, to_client};
+pub use binary::{checked_text, client_text, send, to_client};
 pub use compound::array_of;
 pub use dispatch::{input, input_plain, null, output, typmod_in, typmod_out};
 pub use float::{
     f64_text, f64_text_with, parse_f32, parse_f64, parse_f64_as, write_f32, write_f64,
 };
+pub(crate) use message::Reader;
 pub use money::money_out;
 pub use number::{parse_i16, parse_i32, parse_i64, parse_oid};
+pub use receive::receive;
 pub use settings::{ByteaOutput, DateOrder, DateStyle, Format, IntervalStyle};
 pub use times::timetz_bytes;
 

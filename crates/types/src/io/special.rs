@@ -77,37 +77,3 @@ pub(super) fn send(type_oid: Oid, b: &[u8]) -> Option<Vec<u8>> {
         _ => return None,
     })
 }
-
-/// The stored form of a geometric value's binary form: `Some(None)` if it is not well formed,
-/// None if the type is not one of these.
-pub(super) fn receive(type_oid: Oid, b: &[u8]) -> Option<Option<Vec<u8>>> {
-    let fixed = |n: usize| (b.len() == n).then(|| swapped(b, 0));
-    let counted = |b: &[u8]| {
-        let (n, points) = b.split_at_checked(4)?;
-        let n = i32::from_be_bytes(n.try_into().ok()?);
-        (n > 0 && points.len() == n as usize * 16).then(|| swapped(points, 0))
-    };
-    Some(match type_oid {
-        oid::POINT => fixed(16),
-        oid::LSEG => fixed(32),
-        oid::BOX => fixed(32).map(|b| {
-            let r = geo::Rect::load(&b);
-            geo::Rect::new(r.high, r.low).store()
-        }),
-        oid::LINE => fixed(24),
-        oid::CIRCLE => fixed(24).filter(|b| geo::Circle::load(b).radius >= 0.0),
-        oid::PATH => b.split_at_checked(1).and_then(|(closed, rest)| {
-            let points = counted(rest)?;
-            Some([closed, &points].concat())
-        }),
-        oid::POLYGON => counted(b),
-        oid::TSVECTOR => ts::binary::receive_vector(b).map(|v| v.encode()),
-        oid::TSQUERY => ts::binary::receive_query(b)
-            .map(|q| q.map_or(String::new(), |q| q.to_string()).into_bytes()),
-        oid::JSONPATH => b
-            .strip_prefix(&[1])
-            .and_then(|text| crate::jsonpath::parse(std::str::from_utf8(text).ok()?).ok())
-            .map(|path| path.to_string().into_bytes()),
-        _ => return None,
-    })
-}

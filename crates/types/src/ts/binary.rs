@@ -1,6 +1,8 @@
 //! The binary forms of documents and queries.
 
 use super::{DEPTH_MAX, Lexeme, POSITION_MAX, TsQuery, TsVector};
+use crate::io::{IoCtx, Reader, client_text};
+use base::{Result, bail};
 
 /// A document: how many lexemes; each with a 0 after it, its number of places, the places.
 pub(crate) fn send_vector(v: &TsVector) -> Vec<u8> {
@@ -16,38 +18,55 @@ pub(crate) fn send_vector(v: &TsVector) -> Vec<u8> {
     out
 }
 
-fn take<'a>(b: &mut &'a [u8], n: usize) -> Option<&'a [u8]> {
-    let (head, rest) = b.split_at_checked(n)?;
-    *b = rest;
-    Some(head)
+/// Bytes that a word may have.
+const WORD_MAX: usize = 2047;
+/// Bytes that all words of a value may have.
+const WORDS_MAX: usize = (1 << 20) - 1;
+/// Places that a lexeme may have.
+const PLACES_MAX: u16 = 256;
+
+/// A word, which ends with a 0.
+fn word(r: &mut Reader, cx: &IoCtx) -> Result<String> {
+    let text = client_text(r.string()?, cx)?;
+    Ok(text.into_owned())
 }
 
-fn short(b: &mut &[u8]) -> Option<u16> {
-    take(b, 2).map(|w| u16::from_be_bytes([w[0], w[1]]))
-}
-
-fn word(b: &mut &[u8]) -> Option<String> {
-    let len = b.iter().position(|c| *c == 0)?;
-    let text = std::str::from_utf8(take(b, len)?).ok()?.to_string();
-    take(b, 1)?;
-    (text.len() <= 2046).then_some(text)
-}
-
-/// A document, None if it is not well formed.
-pub(crate) fn receive_vector(mut b: &[u8]) -> Option<TsVector> {
-    let b = &mut b;
-    let n = i32::from_be_bytes(take(b, 4)?.try_into().ok()?);
-    let mut lexemes = Vec::new();
-    for _ in 0..usize::try_from(n).ok()? {
-        let word = word(b)?;
-        let mut positions = Vec::new();
-        for _ in 0..short(b)? {
-            let p = short(b)?;
-            positions.push((p & POSITION_MAX, (p >> 14) as u8));
+/// A document.
+pub(crate) fn receive_vector(r: &mut Reader, cx: &IoCtx) -> Result<TsVector> {
+    const LEXEMES_MAX: i32 = 0x3fff_ffff / 4;
+    let n = r.i32()?;
+    if !(0..=LEXEMES_MAX).contains(&n) {
+        bail!(INTERNAL_ERROR, "invalid size of tsvector");
+    }
+    let (mut lexemes, mut size) = (Vec::new(), 0usize);
+    for _ in 0..n {
+        let word = word(r, cx)?;
+        let places = r.u16()?;
+        if word.len() > WORD_MAX {
+            bail!(INTERNAL_ERROR, "invalid tsvector: lexeme too long");
+        }
+        if size > WORDS_MAX {
+            bail!(INTERNAL_ERROR, "invalid tsvector: maximum total lexeme length exceeded");
+        }
+        if places > PLACES_MAX {
+            bail!(INTERNAL_ERROR, "unexpected number of tsvector positions");
+        }
+        size += word.len();
+        if places > 0 {
+            size = size.next_multiple_of(2) + 2 + 2 * usize::from(places);
+        }
+        let mut positions: Vec<(u16, u8)> = Vec::new();
+        for _ in 0..places {
+            let p = r.u16()?;
+            let place = p & POSITION_MAX;
+            if positions.last().is_some_and(|last| place <= last.0) {
+                bail!(INTERNAL_ERROR, "position information is misordered");
+            }
+            positions.push((place, (p >> 14) as u8));
         }
         lexemes.push(Lexeme { word, positions });
     }
-    b.is_empty().then(|| TsVector::new(lexemes))
+    Ok(TsVector::new(lexemes))
 }
 
 /// A query: how many nodes; then each before its operands, of which the right one comes first.
@@ -79,57 +98,91 @@ fn send_node(q: &TsQuery, out: &mut Vec<u8>) {
     operands.into_iter().flatten().for_each(|o| send_node(o, out));
 }
 
-/// A query, None if it is not well formed.
-pub(crate) fn receive_query(mut b: &[u8]) -> Option<Option<TsQuery>> {
-    let b = &mut b;
-    let n = i32::from_be_bytes(take(b, 4)?.try_into().ok()?);
-    if n == 0 {
-        return b.is_empty().then_some(None);
-    }
-    let q = receive_node(b, 0)?;
-    (b.is_empty() && q.nodes() == n).then_some(Some(q))
+/// A node of a query by itself.
+enum Node {
+    Word {
+        word: String,
+        weights: u8,
+        prefix: bool,
+    },
+    /// The kind of operator, and the distance of a phrase.
+    Operator(u8, u16),
 }
 
-fn receive_node(b: &mut &[u8], depth: usize) -> Option<TsQuery> {
-    if depth > DEPTH_MAX {
-        return None;
+/// A query; none without nodes.
+pub(crate) fn receive_query(r: &mut Reader, cx: &IoCtx) -> Result<Option<TsQuery>> {
+    const NODES_MAX: u32 = 0x3fff_ffff / 12;
+    let n = r.i32()? as u32;
+    if n > NODES_MAX {
+        bail!(INTERNAL_ERROR, "invalid size of tsquery");
     }
-    if take(b, 1)? == [1] {
-        let (weights, prefix) = (take(b, 1)?[0], take(b, 1)?[0] != 0);
-        return Some(TsQuery::Word { word: word(b)?, weights: weights & 15, prefix });
+    let (mut nodes, mut size) = (Vec::new(), 0);
+    for i in 0..n {
+        nodes.push(receive_node(r, i + 1 == n, &mut size, cx)?);
     }
-    let op = take(b, 1)?[0];
-    let distance = if op == 4 { short(b)? } else { 0 };
-    let right = Box::new(receive_node(b, depth + 1)?);
-    if op == 1 {
-        return Some(TsQuery::Not(right));
+    if nodes.is_empty() {
+        return Ok(None);
     }
-    let left = Box::new(receive_node(b, depth + 1)?);
-    match op {
-        2 => Some(TsQuery::And(left, right)),
-        3 => Some(TsQuery::Or(left, right)),
-        4 => Some(TsQuery::Phrase(distance, left, right)),
-        _ => None,
+    let mut left = nodes.into_iter();
+    let query = assemble(&mut left, 0)?;
+    if left.next().is_some() {
+        bail!(INTERNAL_ERROR, "malformed tsquery: extra nodes");
     }
+    Ok(Some(query))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ts::{parse_query, parse_vector};
-
-    #[test]
-    fn what_is_sent_is_received() {
-        let v = parse_vector("a:1A,2 b 'c d':3B").unwrap();
-        assert_eq!(receive_vector(&send_vector(&v)), Some(v));
-        let q = parse_query("a:*AB & !(b <2> 'c' | d)").unwrap();
-        assert_eq!(receive_query(&send_query(q.as_ref())), Some(q));
-        assert_eq!(
-            send_query(parse_query("a & b").unwrap().as_ref()),
-            b"\0\0\0\x03\x02\x02\x01\0\0b\0\x01\0\0a\0"
-        );
-        for n in 0..20 {
-            let _ = (receive_vector(&[n; 9]), receive_query(&[n; 9]));
+fn receive_node(r: &mut Reader, last: bool, size: &mut usize, cx: &IoCtx) -> Result<Node> {
+    match r.u8()? {
+        1 => {
+            let (weights, prefix) = (r.u8()?, r.u8()? != 0);
+            let word = word(r, cx)?;
+            if weights > 15 {
+                bail!(INTERNAL_ERROR, "invalid tsquery: invalid weight bitmap");
+            }
+            if word.len() > WORD_MAX {
+                bail!(INTERNAL_ERROR, "invalid tsquery: operand too long");
+            }
+            if *size > WORDS_MAX {
+                bail!(INTERNAL_ERROR, "invalid tsquery: total operand length exceeded");
+            }
+            *size += word.len() + 1;
+            Ok(Node::Word { word, weights, prefix })
         }
+        2 => {
+            let op = r.u8()?;
+            if !(1..=4).contains(&op) {
+                bail!(INTERNAL_ERROR, "invalid tsquery: unrecognized operator type {op}");
+            }
+            if last {
+                bail!(INTERNAL_ERROR, "invalid pointer to right operand");
+            }
+            let distance = if op == 4 { r.u16()? } else { 0 };
+            Ok(Node::Operator(op, distance))
+        }
+        kind => bail!(INTERNAL_ERROR, "unrecognized tsquery node type: {kind}"),
     }
+}
+
+/// The query that begins with the next node: after an operator come its right and its left side.
+fn assemble(nodes: &mut std::vec::IntoIter<Node>, depth: usize) -> Result<TsQuery> {
+    if depth > DEPTH_MAX {
+        return Err(base::stack::too_deep());
+    }
+    let (op, distance) = match nodes.next() {
+        None => bail!(INTERNAL_ERROR, "malformed tsquery: operand not found"),
+        Some(Node::Word { word, weights, prefix }) => {
+            return Ok(TsQuery::Word { word, weights, prefix });
+        }
+        Some(Node::Operator(op, distance)) => (op, distance),
+    };
+    let right = Box::new(assemble(nodes, depth + 1)?);
+    if op == 1 {
+        return Ok(TsQuery::Not(right));
+    }
+    let left = Box::new(assemble(nodes, depth + 1)?);
+    Ok(match op {
+        2 => TsQuery::And(left, right),
+        3 => TsQuery::Or(left, right),
+        _ => TsQuery::Phrase(distance, left, right),
+    })
 }
