@@ -109,6 +109,11 @@ impl Analyzer<'_> {
         match resolved.desc.kind {
             b'a' => self.aggregate(call, resolved, at),
             b'w' => self.window_function(call, resolved, at),
+            // What such a function gives is no value that an expression could have.
+            _ if resolved.desc.return_type == oids::INTERNAL => {
+                let shown = "functions returning type \"internal\" cannot be called explicitly";
+                Err(err!(FEATURE_NOT_SUPPORTED, "{shown}").at(at))
+            }
             _ => self.plain_function(call, resolved, at),
         }
     }

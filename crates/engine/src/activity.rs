@@ -74,6 +74,8 @@ pub struct SessionInfo {
     pub client_hostname: Option<String>,
     /// Its port there.
     pub client_port: Option<i32>,
+    /// Address and port of the server, as the client reached them.
+    pub server_address: Option<(String, i32)>,
     /// How its connection is encrypted.
     pub ssl: Option<SslInfo>,
     /// When it began, in microseconds since 1970.

@@ -231,7 +231,9 @@ fn column((ty, value): (Oid, Datum)) -> types::record::RecordColumn {
 }
 
 fn parameters(env: &StatementEnv<'_>, oid: Oid) -> Result<Vec<Vec<Datum>>> {
-    let rel = env.view.relation(oid)?;
+    let Some(rel) = env.view.find_relation(oid)? else {
+        bail!(UNDEFINED_TABLE, "relation with OID {oid} does not exist");
+    };
     check_right(env, &rel, b"rwU")?;
     let seq = env.view.sequence(oid)?;
     Ok(vec![vec![

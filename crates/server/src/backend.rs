@@ -19,6 +19,8 @@ pub struct Request {
     pub address: Option<std::net::SocketAddr>,
     /// The name of that address, with `log_hostname`.
     pub host_name: Option<String>,
+    /// The server's address, as the client reached it; None on a unix socket.
+    pub server_address: Option<std::net::SocketAddr>,
     /// How the client proved who it is, and as whom.
     pub system_user: Option<String>,
     /// How the connection is encrypted.

@@ -104,6 +104,9 @@ impl Backend for Engine {
             client_addr: request.address.map(|a| a.ip().to_string()),
             client_hostname: request.host_name,
             client_port: request.address.map(|a| i32::from(a.port())),
+            server_address: request
+                .server_address
+                .map(|a| (a.ip().to_string(), i32::from(a.port()))),
             background: None,
             who: request.who,
             reactor: request.reactor,

@@ -79,6 +79,8 @@ pub struct SessionOptions {
     pub client_hostname: Option<String>,
     /// Its port there.
     pub client_port: Option<i32>,
+    /// Address and port of the server, as the client reached them.
+    pub server_address: Option<(String, i32)>,
     /// A process of the server in this database, whatever the names say.
     pub background: Option<base::Oid>,
     /// How the client proved who it is, and as whom: `method:name`.
@@ -141,6 +143,7 @@ impl Session {
             client_addr: options.client_addr.clone(),
             client_hostname: options.client_hostname.clone(),
             client_port: options.client_port,
+            server_address: options.server_address.clone(),
             ssl: options.ssl.clone(),
             backend_start: os::clock::now_micros(),
             state_change: os::clock::now_micros(),

@@ -114,6 +114,7 @@ fn enter(core: &Arc<SessionCore>) -> Place {
         client_addr: None,
         client_hostname: None,
         client_port: None,
+        server_address: None,
         ssl: None,
         ..of
     };

@@ -43,13 +43,13 @@ pub(super) fn call(s: &dyn SysSession, call: &CallInfo, args: &[Datum]) -> Resul
         return no;
     }
     let (table, modulus, remainder) = (Oid(args[0].as_u32()), args[1].as_i32(), args[2].as_i32());
+    check_bound(modulus, remainder)?;
     let Some(rel) = s.view().find_relation(table)? else {
         bail!(INTERNAL_ERROR, "could not open relation with OID {table}");
     };
     let Some(key) = rel.partition_key.as_ref().filter(|k| k.strategy == b'h') else {
         bail!(INVALID_PARAMETER_VALUE, "\"{}\" is not a hash partitioned table", rel.name);
     };
-    check_bound(modulus, remainder)?;
     let Some(given) = Given::of(s, call, args)? else { return no };
     let partitioning = Partitioning::load(s.view(), &rel)?;
     let (columns, values) = (key.columns.len(), given.values.len());

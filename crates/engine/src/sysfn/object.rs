@@ -151,7 +151,12 @@ fn updatable(s: &dyn SysSession, args: &Args) -> Result<Datum> {
 }
 
 fn column_updatable(s: &dyn SysSession, args: &Args) -> Result<Datum> {
-    Ok(Datum::Bool(column_takes_values(s, args.oid(0)?, args.int(1)?)?))
+    let column = args.int(1)?;
+    // Sets of columns count from the first system column.
+    if column > i64::from(i16::MAX) - 7 {
+        bail!(INTERNAL_ERROR, "negative bitmapset member not allowed");
+    }
+    Ok(Datum::Bool(column_takes_values(s, args.oid(0)?, column)?))
 }
 
 /// True if rows can be updated and deleted, and the column gets new values that way.

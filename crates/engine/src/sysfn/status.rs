@@ -38,7 +38,11 @@ fn session(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>>
         }
         "inet_client_addr" => client_address(own().and_then(|i| i.client_addr)),
         "inet_client_port" => Ok(own().and_then(|i| i.client_port).map_or(Datum::Null, Datum::I32)),
-        "inet_server_addr" | "inet_server_port" => Ok(Datum::Null),
+        "inet_server_addr" => client_address(own().and_then(|i| i.server_address).map(|a| a.0)),
+        "inet_server_port" => {
+            let address = own().and_then(|i| i.server_address);
+            Ok(address.map_or(Datum::Null, |a| Datum::I32(a.1)))
+        }
         "pg_cancel_backend" => signal(s, args, false),
         "pg_terminate_backend" => signal(s, args, true),
         "pg_blocking_pids" => args.int(0).map(|pid| int4_array(&s.blocking(pid as i32))),

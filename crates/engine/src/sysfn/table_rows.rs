@@ -86,7 +86,23 @@ fn foreign_keys(s: &dyn SysSession) -> Result<Rows> {
 }
 
 fn update_paths(args: &Args) -> Result<Rows> {
-    match args.text(0)? {
+    let name = args.text(0)?;
+    let wrong = if name.is_empty() {
+        "Extension names must not be empty."
+    } else if name.contains("--") {
+        "Extension names must not contain \"--\"."
+    } else if name.starts_with('-') || name.ends_with('-') {
+        "Extension names must not begin or end with \"-\"."
+    } else if name.contains(['/', '\\']) {
+        "Extension names must not contain directory separator characters."
+    } else {
+        ""
+    };
+    if !wrong.is_empty() {
+        let e = base::err!(INVALID_PARAMETER_VALUE, "invalid extension name: \"{name}\"");
+        return Err(e.detail(wrong));
+    }
+    match name {
         "plpgsql" => Ok(Vec::new()),
         name => Err(base::err!(FEATURE_NOT_SUPPORTED, "extension \"{name}\" is not available")
             .hint(

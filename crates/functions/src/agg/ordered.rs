@@ -112,19 +112,26 @@ impl Rows {
     /// Rank of the hypothetical row: rows before it, rows up to its peers, distinct rows before.
     fn rank(&self, cx: &FnCtx, direct: &[Datum]) -> Result<(i64, i64, i64)> {
         let lookup = cx.env.catalog().types();
+        let same = |i: usize, a: &Datum, b: &Datum| -> Result<bool> {
+            if a == b || a.is_null() || b.is_null() {
+                return Ok(a == b);
+            }
+            Ok(types::compare::compare(cx.call.arg_type(i), a, b, lookup)?.is_eq())
+        };
         // Where the hypothetical row goes follows from the order that the rows have.
         let (mut before, mut equal, mut distinct) = (0, 0, 0);
         let mut last: Option<&Vec<Datum>> = None;
         for row in &self.rows {
             let flag = row.last().map_or(0, Datum::to_i64);
             let values = &row[..row.len() - 1];
-            let _ = lookup;
             match flag {
                 f if f < 0 => {
                     before += 1;
-                    if last.is_none_or(|l| l[..l.len() - 1] != *values) {
-                        distinct += 1;
+                    let mut repeated = last.is_some();
+                    for (i, (l, v)) in last.into_iter().flatten().zip(values).enumerate() {
+                        repeated = repeated && same(i, l, v)?;
                     }
+                    distinct += i64::from(!repeated);
                     last = Some(row);
                 }
                 0 => equal += 1,

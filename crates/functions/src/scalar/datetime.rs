@@ -779,7 +779,9 @@ const MAKE: &[FnDef] = &[
             return Err(negative_offset());
         }
         let ((v, v_west), (base, west)) = (timetz_parts(v), timetz_parts(base));
-        let bound = base.wrapping_add(if sub { -i.micros } else { i.micros });
+        let Some(bound) = base.checked_add(if sub { -i.micros } else { i.micros }) else {
+            return Ok(Datum::Bool(less));
+        };
         // Ordered by the moment, then by the zone; what is beyond all times wraps around.
         let moment = |t: i64, west: i32| t.wrapping_add(west as i64 * USECS_PER_SEC);
         let order = (moment(v, v_west), v_west).cmp(&(moment(bound, west), west));

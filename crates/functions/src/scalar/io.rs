@@ -2,7 +2,7 @@
 
 use crate::builtin;
 use crate::call::FnCtx;
-use base::{Oid, Result, err};
+use base::{Oid, Result, bail, err};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 use types::{Datum, oid};
@@ -46,8 +46,14 @@ pub(crate) fn io_row(cx: &mut FnCtx, args: &[Datum]) -> Result<Datum> {
         return Err(err!(INTERNAL_ERROR, "not an input or output function"));
     };
     if kind == IoKind::Input && refuses_all(type_oid) {
-        let name = builtin::types().iter().find(|t| t.oid == type_oid).map_or("", |t| t.typname);
+        let name = match type_oid.0 {
+            4601 => "brin_minmax_multi_summary",
+            _ => builtin::types().iter().find(|t| t.oid == type_oid).map_or("", |t| t.typname),
+        };
         return Err(err!(FEATURE_NOT_SUPPORTED, "cannot accept a value of type {name}"));
+    }
+    if matches!(kind, IoKind::Input | IoKind::Receive) {
+        check_domain_type(cx, args)?;
     }
     if args[0].is_null() {
         return Ok(Datum::Null);
@@ -80,6 +86,26 @@ pub(crate) fn io_row(cx: &mut FnCtx, args: &[Datum]) -> Result<Datum> {
             }
             Ok(Datum::bytes(out))
         }
+    }
+}
+
+/// `domain_in` and `domain_recv` want to know of a domain even if there is no value to check.
+fn check_domain_type(cx: &FnCtx, args: &[Datum]) -> Result<()> {
+    const DOMAIN_IN: Oid = Oid(2597);
+    const DOMAIN_RECV: Oid = Oid(2598);
+    let Some(given) = args.get(1).filter(|d| !d.is_null()).map(Datum::as_oid) else {
+        return Ok(());
+    };
+    if !matches!(cx.call.fn_oid, DOMAIN_IN | DOMAIN_RECV) {
+        return Ok(());
+    }
+    match cx.env.catalog().types().type_info(given) {
+        None => bail!(UNDEFINED_OBJECT, "type with OID {given} does not exist"),
+        Some(t) if t.typtype != b'd' => {
+            let name = cx.env.catalog().type_name(given).unwrap_or_default();
+            bail!(DATATYPE_MISMATCH, "type {name} is not a domain");
+        }
+        Some(_) => Ok(()),
     }
 }
 
@@ -125,8 +151,21 @@ fn refuses_all(type_oid: Oid) -> bool {
     matches!(
         type_oid.0,
         // trigger, event_trigger, language_handler, fdw_handler, tsm_handler, the handlers of
-        // tables and indexes, pg_node_tree, pg_ndistinct, pg_dependencies, pg_mcv_list, gtsvector.
-        2279 | 3838 | 2280 | 3115 | 3310 | 269 | 325 | 194 | 3361 | 3402 | 5017 | 3642
+        // tables and indexes, pg_node_tree, pg_ndistinct, pg_dependencies, pg_mcv_list, gtsvector, and
+        // the two of BRIN.
+        4600 | 4601
+            | 2279
+            | 3838
+            | 2280
+            | 3115
+            | 3310
+            | 269
+            | 325
+            | 194
+            | 3361
+            | 3402
+            | 5017
+            | 3642
     )
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod collated;
 pub(crate) mod datetime;
 mod extract;
 pub(crate) mod float;
+mod foreign;
 mod format;
 mod geo;
 pub(crate) mod hash;
@@ -51,6 +52,7 @@ const LISTS: &[&[&[FnDef]]] = &[
     datetime::FNS,
     extract::FNS,
     float::FNS,
+    foreign::FNS,
     format::FNS,
     geo::FNS,
     hash::FNS,

@@ -94,7 +94,7 @@ fn identifiers(text: &str) -> Option<Vec<String>> {
         } else {
             let end = rest.find(|c: char| c == '.' || c.is_ascii_whitespace());
             let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
-            part = word.to_lowercase();
+            part = word.to_ascii_lowercase();
             if part.is_empty() {
                 return None;
             }
@@ -110,8 +110,13 @@ fn identifiers(text: &str) -> Option<Vec<String>> {
     }
 }
 
+/// A name as it is written where case and dots count.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
 /// There is one parser.
-pub(crate) fn check_parser(given: &Datum) -> Result<()> {
+pub(crate) fn check_parser(cx: &FnCtx, given: &Datum) -> Result<()> {
     let Datum::Bytes(name) = given else {
         return match given.to_i64() {
             3722 => Ok(()),
@@ -121,16 +126,32 @@ pub(crate) fn check_parser(given: &Datum) -> Result<()> {
     let text = String::from_utf8_lossy(name);
     let parts = identifiers(&text).ok_or_else(|| err!(INVALID_NAME, "invalid name syntax"))?;
     let shown = parts.join(".");
-    match parts.as_slice() {
-        [name] if name == "default" => Ok(()),
-        [schema, name] if schema == "pg_catalog" && name == "default" => Ok(()),
+    let schema = match parts.as_slice() {
+        [_] => None,
+        [schema, _] => Some(schema),
+        [database, schema, _] => match cx.env.catalog().database_name(cx.env.database()) {
+            Some(own) if own == *database => Some(schema),
+            _ => bail!(
+                FEATURE_NOT_SUPPORTED,
+                "cross-database references are not implemented: {shown}"
+            ),
+        },
+        _ => bail!(SYNTAX_ERROR, "improper qualified name (too many dotted names): {shown}"),
+    };
+    if let Some(schema) = schema
+        && cx.env.catalog().types().reg_in(oid::REGNAMESPACE, &quoted(schema)).is_err()
+    {
+        bail!(INVALID_SCHEMA_NAME, "schema \"{schema}\" does not exist");
+    }
+    match parts.last() {
+        Some(name) if name == "default" && schema.is_none_or(|s| s == "pg_catalog") => Ok(()),
         _ => Err(err!(UNDEFINED_OBJECT, "text search parser \"{shown}\" does not exist")),
     }
 }
 
 /// The rows of `ts_parse`: number of the token's type, and the token.
-pub(crate) fn parse_rows(_: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
-    check_parser(&args[0])?;
+pub(crate) fn parse_rows(cx: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
+    check_parser(cx, &args[0])?;
     let row = |t: super::ts_parse::Token| vec![Datum::I32(t.kind as i32), Datum::text(t.text)];
     Ok(Rows::new(parse(args[1].as_str()).into_iter().map(row).collect()))
 }
@@ -348,7 +369,7 @@ fn web(cx: &FnCtx, mut lexer: Lexer, text: &str) -> Result<Datum> {
 
 /// Operators of other query texts, which only stand between words here.
 fn separates(c: char) -> bool {
-    matches!(c, '!' | '&' | '|' | '(' | ')' | ':')
+    matches!(c, '!' | '&' | '|' | '(' | ')' | ':' | '<')
 }
 
 fn matches(v: &Datum, q: &Datum) -> Result<bool> {

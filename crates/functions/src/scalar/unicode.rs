@@ -99,7 +99,10 @@ const UNICODE: &[FnDef] = &[
     row!(unistr(text: &str) { unescape(text) }),
     row!(unicode_assigned(text: &str) { text.chars().all(assigned) }),
     row!(unicode_version() { "16.0" }),
-    row!(icu_unicode_version() { types::Datum::Null }),
+    row!(icu_unicode_version() { types::Datum::text(ICU_UNICODE) }),
 ];
+
+/// The version of Unicode that collations of ICU know.
+const ICU_UNICODE: &str = "17.0";
 
 pub(crate) const FNS: &[&[FnDef]] = &[UNICODE];

@@ -236,8 +236,8 @@ pub(crate) const TOKEN_TYPES: [(&str, &str); 23] = [
     ("entity", "XML entity"),
 ];
 
-fn token_types(_: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
-    crate::scalar::ts::check_parser(&args[0])?;
+fn token_types(cx: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
+    crate::scalar::ts::check_parser(cx, &args[0])?;
     let row = |(i, (name, what)): (usize, &(&str, &str))| {
         vec![Datum::I32(i as i32 + 1), Datum::text(name), Datum::text(what)]
     };

@@ -3,7 +3,7 @@
 use super::{name::xml_name, value};
 use crate::call::{FnCtx, FnDef};
 use crate::env::QueryRows;
-use base::{Error, Oid, Result, err};
+use base::{Error, Oid, Result, SqlState, err};
 use types::{Datum, oid};
 
 /// How the caller wants it.
@@ -354,7 +354,14 @@ fn table(cx: &mut FnCtx, args: &[Datum], want: Want) -> Result<Datum> {
 fn query(cx: &mut FnCtx, args: &[Datum], want: Want) -> Result<Datum> {
     let form = Form::of(args);
     let most = if want == Want::Schema { Some(0) } else { None };
-    let found = cx.env.run_query(args[0].as_str(), most)?;
+    let nothing = args[0].as_str().trim().is_empty();
+    let found = cx.env.run_query(args[0].as_str(), most);
+    let found = found.map_err(|e| match e.code() {
+        SqlState::INVALID_CURSOR_DEFINITION if want == Want::Data && nothing => {
+            err!(DATA_EXCEPTION, "invalid query")
+        }
+        _ => e,
+    })?;
     finish(cx, &found, None, &form, want)
 }
 

@@ -228,6 +228,7 @@ impl Conn {
             settings,
             address: self.address,
             host_name: self.host_name.clone(),
+            server_address: self.wire.socket().server_address(),
             who: Some(self.who.clone()),
             system_user: self.system_user.clone(),
             ssl: self.ssl_info(),

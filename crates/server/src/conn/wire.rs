@@ -8,7 +8,7 @@ use os::wait::{WaitEvent, begin};
 use rustls::{ServerConfig, ServerConnection};
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -39,11 +39,16 @@ pub enum Socket {
 
 impl Socket {
     /// The server's address, as the client reached it; None on a unix socket.
-    pub fn local_address(&self) -> Option<String> {
+    pub fn server_address(&self) -> Option<SocketAddr> {
         match self {
-            Socket::Tcp(s) => s.local_addr().ok().map(|a| a.ip().to_string()),
+            Socket::Tcp(s) => s.local_addr().ok(),
             Socket::Unix(_) => None,
         }
+    }
+
+    /// The same without the port.
+    pub fn local_address(&self) -> Option<String> {
+        self.server_address().map(|a| a.ip().to_string())
     }
 
     /// False if the client has closed it, or it broke.

@@ -397,11 +397,11 @@ impl<'a> Decoder<'a> {
             Some((digits, fraction)) => (digits, Some(fraction)),
             None => (text, None),
         };
-        // A year beyond all bounds makes the date as wrong as any other.
+        // Of a number beyond all bounds the low bits count, as the C library has them.
         let n = |range: std::ops::Range<usize>| -> Result<i32, DtError> {
             let part = &digits[range];
             match part.bytes().all(|b| b.is_ascii_digit()) {
-                true => Ok(part.parse().unwrap_or(i32::MAX)),
+                true => Ok(part.parse().unwrap_or(i64::MAX) as i32),
                 false => Err(DtError::FieldRange),
             }
         };
@@ -780,6 +780,16 @@ pub(super) fn micros(fraction: &str) -> Result<i32, DtError> {
     Ok((value * 1e6).round_ties_even() as i32)
 }
 
+/// The number that an offset's part begins with, 0 if there is none, and what follows it.
+fn leading_number(text: &str) -> Result<(i32, &str), DtError> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, rest) = text.split_at(end);
+    match digits.is_empty() {
+        true => Ok((0, rest)),
+        false => Ok((digits.parse().map_err(|_| DtError::ZoneRange)?, rest)),
+    }
+}
+
 /// Seconds east of UTC of `+hh`, `+hh:mm`, `+hhmm`, `+hh:mm:ss`.
 pub fn decode_offset(text: &str) -> Result<i32, DtError> {
     let (sign, body) = match text.as_bytes().first() {
@@ -787,31 +797,25 @@ pub fn decode_offset(text: &str) -> Result<i32, DtError> {
         Some(b'-') => (-1, &text[1..]),
         _ => return Err(DtError::BadFormat),
     };
-    let n = |s: &str| -> Result<i32, DtError> {
-        if s.is_empty() || !s.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(DtError::BadFormat);
+    let (mut hour, mut rest) = leading_number(body)?;
+    let (mut minute, mut second) = (0, 0);
+    if body.starts_with(|c: char| !c.is_ascii_digit()) {
+        return Err(DtError::BadFormat);
+    }
+    // Behind a colon there may be nothing.
+    if let Some(after) = rest.strip_prefix(':') {
+        (minute, rest) = leading_number(after)?;
+        if let Some(after) = rest.strip_prefix(':') {
+            (second, rest) = leading_number(after)?;
         }
-        s.parse::<i32>().map_err(|_| DtError::ZoneRange)
-    };
-    let (hour, minute, second) = if body.contains(':') {
-        let mut parts = body.split(':');
-        let hour = n(parts.next().unwrap_or(""))?;
-        // Behind a colon there may be nothing.
-        let more = |part: Option<&str>| part.filter(|p| !p.is_empty()).map_or(Ok(0), n);
-        let minute = more(parts.next())?;
-        let second = more(parts.next())?;
-        if parts.next().is_some() {
-            return Err(DtError::BadFormat);
-        }
-        (hour, minute, second)
-    } else if body.len() > 2 && body.bytes().all(|b| b.is_ascii_digit()) {
-        let value = n(body)?;
-        (value / 100, value % 100, 0)
-    } else {
-        (n(body)?, 0, 0)
-    };
+    } else if rest.is_empty() && body.len() > 2 {
+        (hour, minute) = (hour / 100, hour % 100);
+    }
     if hour > 15 || minute > 59 || second > 59 {
         return Err(DtError::ZoneRange);
+    }
+    if !rest.is_empty() {
+        return Err(DtError::BadFormat);
     }
     Ok(sign * (hour * 3600 + minute * 60 + second))
 }

@@ -180,14 +180,17 @@ impl Tree {
 
 /// May begin a name.
 pub fn starts_name(c: char) -> bool {
-    c.is_alphabetic() || c == '_' || c == ':' || (c as u32 > 0x2070 && !c.is_whitespace())
+    matches!(c, 'A'..='Z' | 'a'..='z' | '_' | ':' | '\u{c0}'..='\u{d6}' | '\u{d8}'..='\u{f6}'
+        | '\u{f8}'..='\u{2ff}' | '\u{370}'..='\u{37d}' | '\u{37f}'..='\u{1fff}'
+        | '\u{200c}' | '\u{200d}' | '\u{2070}'..='\u{218f}' | '\u{2c00}'..='\u{2fef}'
+        | '\u{3001}'..='\u{d7ff}' | '\u{f900}'..='\u{fdcf}' | '\u{fdf0}'..='\u{fffd}'
+        | '\u{10000}'..='\u{effff}')
 }
 
 /// May be in a name.
 pub fn is_name_char(c: char) -> bool {
     starts_name(c)
-        || c.is_numeric()
-        || matches!(c, '-' | '.' | '\u{b7}' | '\u{300}'..='\u{36f}' | '\u{203f}' | '\u{2040}')
+        || matches!(c, '0'..='9' | '-' | '.' | '\u{b7}' | '\u{300}'..='\u{36f}' | '\u{203f}' | '\u{2040}')
 }
 
 /// White space of XML.

@@ -70,10 +70,8 @@ impl WindowCall {
             aggregate(run, call, spec, p, &mut frames, &mut out)?;
             return Ok(out.finish());
         }
-        let tiles = match self.kind {
-            Kind::Ntile => Some(self.tiles(run, p)?),
-            _ => None,
-        };
+        // The number of buckets is that of the first row that has one.
+        let mut tiles = None;
         for row in 0..p.rows {
             if row % BATCH_ROWS == 0 {
                 run.check_interrupts()?;
@@ -85,7 +83,12 @@ impl WindowCall {
                 Kind::PercentRank if p.rows == 1 => Datum::F64(0.0),
                 Kind::PercentRank => Datum::F64(p.peers_start(row) as f64 / (p.rows as f64 - 1.0)),
                 Kind::CumeDist => Datum::F64(p.peers_end[row] as f64 / p.rows as f64),
-                Kind::Ntile => tiles.flatten().map_or(Datum::Null, |n| ntile(row, p.rows, n)),
+                Kind::Ntile => {
+                    if tiles.is_none() {
+                        tiles = self.tiles(run, p, row)?.map(|n| (row, n));
+                    }
+                    tiles.map_or(Datum::Null, |(from, n)| ntile(row - from, p.rows, n))
+                }
                 Kind::Offset(forwards) => self.offset(run, p, row, *forwards)?,
                 _ => self.from_frame(run, p, &mut frames, row)?,
             };
@@ -99,8 +102,8 @@ impl WindowCall {
         self.args[arg].eval(run, RowInput::Batch(chunk, row % BATCH_ROWS))
     }
 
-    fn tiles(&self, run: &mut Run, p: &Partition) -> Result<Option<i64>> {
-        let n = self.arg(run, p, 0, 0)?;
+    fn tiles(&self, run: &mut Run, p: &Partition, row: usize) -> Result<Option<i64>> {
+        let n = self.arg(run, p, 0, row)?;
         if n.is_null() {
             return Ok(None);
         }
