@@ -190,7 +190,8 @@ pub fn starts_name(c: char) -> bool {
 /// May be in a name.
 pub fn is_name_char(c: char) -> bool {
     starts_name(c)
-        || matches!(c, '0'..='9' | '-' | '.' | '\u{b7}' | '\u{300}'..='\u{36f}' | '\u{203f}' | '\u{2040}')
+        || matches!(c, '0'..='9' | '-' | '.' | '\u{b7}' | '\u{300}'..='\u{36f}')
+        || matches!(c, '\u{203f}' | '\u{2040}')
 }
 
 /// White space of XML.
