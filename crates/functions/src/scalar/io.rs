@@ -151,11 +151,9 @@ fn refuses_all(type_oid: Oid) -> bool {
     matches!(
         type_oid.0,
         // trigger, event_trigger, language_handler, fdw_handler, tsm_handler, the handlers of
-        // tables and indexes, pg_node_tree, pg_ndistinct, pg_dependencies, pg_mcv_list, gtsvector, and
-        // the two of BRIN.
-        4600 | 4601
-            | 2279
-            | 3838
+        // tables and indexes, pg_node_tree, pg_ndistinct, pg_dependencies, pg_mcv_list, gtsvector,
+        // and the two of BRIN.
+        2279 | 3838
             | 2280
             | 3115
             | 3310
@@ -166,6 +164,8 @@ fn refuses_all(type_oid: Oid) -> bool {
             | 3402
             | 5017
             | 3642
+            | 4600
+            | 4601
     )
 }
 
