@@ -171,7 +171,8 @@ impl TableScan {
     }
 }
 
-fn system_value(number: i16, table: Oid, system: Option<&SystemColumns>) -> u32 {
+/// The value of `xmin`, `cmin`, `xmax`, `cmax` or `tableoid`.
+pub(crate) fn system_value(number: i16, table: Oid, system: Option<&SystemColumns>) -> u32 {
     let s = system.copied().unwrap_or_default();
     match number {
         -2 => s.xmin.0 as u32,

@@ -10,7 +10,9 @@ use super::route::{Router, mapped};
 use super::update::{Attempt, update_row};
 use super::{Done, ResultRel, TargetProg};
 use crate::compile::PlanCompiler;
+use crate::expr::compile::{SpaceColumns, VarSpace};
 use crate::expr::{Prog, RowInput, VarMap};
+use crate::node::scan::{CTID, TABLE_OID, system_value, tid_datum};
 use crate::run::Run;
 use access::ExecTxn;
 use access::heap::{Found, Outcome, Sight, Viewer};
@@ -19,6 +21,9 @@ use ir::{CheckOptionKind, ConflictAction, PlanOnConflict};
 use txn::{RowStrength, Wait};
 use types::Datum;
 
+/// System columns of the existing row, in the order of the input.
+const SYSTEM: [i16; 6] = [CTID, TABLE_OID, -2, -3, -4, -5];
+
 pub(super) struct ConflictProg {
     action: ConflictAction,
     /// Indexes whose conflicts are meant; all unique ones if none is named.
@@ -26,6 +31,8 @@ pub(super) struct ConflictProg {
     set: Vec<(usize, Prog)>,
     set_numbers: Vec<i16>,
     where_: Option<Prog>,
+    /// An expression asks for system columns of the existing row.
+    reads_system: bool,
     /// For a partition: the columns of the table that was named, where they differ.
     layout: Layout,
 }
@@ -63,12 +70,28 @@ impl ConflictProg {
     ) -> Result<ConflictProg> {
         let natts = leaf.as_ref().map_or(rel.natts(), |l| l.natts);
         let layout = leaf.map_or(Layout::default(), |l| l.layout);
-        // The input: the existing row, then the row that was to be inserted.
-        let map = VarMap::default().and(rel.rti, 0, natts).and(ir::INNER_VAR, natts, natts);
+        // The input: the existing row, the row that was to be inserted, and the system columns of
+        // the existing one.
+        let own = (0..natts).map(|i| (i as i16 + 1, i));
+        let system = SYSTEM.iter().enumerate().map(|(i, n)| (*n, 2 * natts + i));
+        let mut map = VarMap::default();
+        map.spaces.push(VarSpace {
+            varno: rel.rti,
+            returning: ir::ReturningKind::Default,
+            columns: SpaceColumns::Map(own.chain(system).collect()),
+            types: None,
+        });
+        let map = map.and(ir::INNER_VAR, natts, natts);
         let map = map.and(o.excluded_rtindex, natts, natts);
         let mut set = Vec::new();
         for (t, n) in o.set.iter().filter(|t| !t.junk).zip(&o.set_columns) {
             set.push((*n as usize - 1, c.ec.expr(&t.expr, &map)?));
+        }
+        let mut reads_system = false;
+        for e in o.set.iter().map(|t| &t.expr).chain(&o.where_) {
+            ir::walk::each(e, &mut |e| {
+                reads_system |= matches!(e, ir::Expr::Var(v) if v.varno == rel.rti && v.attno < 0);
+            });
         }
         let where_ = o.where_.as_ref().map(|e| c.ec.expr(e, &map)).transpose()?;
         let unique = rel.indexes.iter().filter(|i| i.desc.is_unique || i.desc.is_exclusion);
@@ -84,7 +107,15 @@ impl ConflictProg {
                 o.set_columns.iter().filter_map(here).map(|i| i as i16 + 1).collect()
             }
         };
-        Ok(ConflictProg { action: o.action, arbiters, set, set_numbers, where_, layout })
+        Ok(ConflictProg {
+            action: o.action,
+            arbiters,
+            set,
+            set_numbers,
+            where_,
+            reads_system,
+            layout,
+        })
     }
 }
 
@@ -225,6 +256,12 @@ fn on_conflict(
     let mut input = mapped(&layout.back, &old);
     let width = input.len();
     input.extend(mapped(&layout.back, row));
+    if conflict.reads_system {
+        let header = heap.system_columns(tid)?;
+        input.push(tid_datum(tid));
+        let value = |n: &i16| Datum::U32(system_value(*n, target.rel.rel.oid, Some(&header)));
+        input.extend(SYSTEM[1..].iter().map(value));
+    }
     if let Some(w) = &conflict.where_
         && !w.is_true(run, RowInput::Row(&input))?
     {
@@ -244,7 +281,7 @@ fn on_conflict(
     }
     let new = mapped(&layout.map, &new);
     match update_row(run, x, target, tid, old, new, &conflict.set_numbers)? {
-        Attempt::Done(done) => Ok(Resolved::Done(Some(done))),
+        Attempt::Done(done) => Ok(Resolved::Done(Some(Done { locked: true, ..done }))),
         Attempt::Skip => Ok(Resolved::Done(None)),
         Attempt::Changed(_) => Ok(Resolved::Retry),
     }

@@ -66,7 +66,7 @@ pub(super) fn delete_row(
             if rel.hooked {
                 run.cx.hooks.after_row(&change)?;
             }
-            Ok(Attempt::Done(Done { table: None, old: Some((tid, old)), new: None }))
+            Ok(Attempt::Done(Done { old: Some((tid, old)), new: None, ..Done::default() }))
         }
         Outcome::SelfModified(cid) => {
             self_modified(x, cid, "deleted")?;

@@ -150,7 +150,7 @@ pub(super) fn finish(
         })?;
     }
     target.check_options(run, &row, &[CheckOptionKind::View])?;
-    Ok(Done { table: None, old: None, new: Some((tid, row)) })
+    Ok(Done { old: None, new: Some((tid, row)), ..Done::default() })
 }
 
 /// Inserts the rows of a batch into a table without triggers; how many.

@@ -179,7 +179,7 @@ pub(super) fn merge(
                 run.merge_action = Some("DELETE");
                 match delete::delete_row(run, x, target, tid, false)? {
                     Attempt::Done(_) => {
-                        Attempt::Done(Done { table: None, old: Some((tid, old)), new: None })
+                        Attempt::Done(Done { old: Some((tid, old)), new: None, ..Done::default() })
                     }
                     other => other,
                 }

@@ -91,11 +91,16 @@ struct ModifyNode {
 }
 
 /// A change that was made.
+#[derive(Default)]
 struct Done {
     /// The partition that was written, if it is not the target.
     table: Option<base::Oid>,
     old: Option<(Tid, Vec<Datum>)>,
     new: Option<(Tid, Vec<Datum>)>,
+    /// The old row was in the target all the same: it moved to `table`.
+    moved: bool,
+    /// ON CONFLICT locked the old row before it was changed.
+    locked: bool,
 }
 
 pub(crate) fn compile(
@@ -555,7 +560,7 @@ impl Node for ModifyNode {
                 run.processed += 1;
             }
             if let Some(r) = &target.returning {
-                out.push_values(&r.row(run, &target.rel, &done, &row)?);
+                out.push_values(&r.row(run, &spec, &target.rel, &done, &row)?);
             }
         }
         Ok(out.take())

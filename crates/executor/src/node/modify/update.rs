@@ -94,6 +94,7 @@ pub(super) fn move_row(
         Attempt::Done(_) => match insert_routed(spec, run, x, &root)? {
             Some(mut done) => {
                 done.old = Some((tid, old.to_vec()));
+                done.moved = true;
                 if target.rel.hooked {
                     let back = own.and_then(|l| l.back.clone());
                     let before = super::route::mapped(&back, old);
@@ -174,7 +175,11 @@ pub(super) fn update_row(
                 change(Some(at), &old, &new, &mut |c| run.cx.hooks.after_row(c))?;
             }
             target.check_options(run, &new, &[CheckOptionKind::View])?;
-            Ok(Attempt::Done(Done { table: None, old: Some((tid, old)), new: Some((at, new)) }))
+            Ok(Attempt::Done(Done {
+                old: Some((tid, old)),
+                new: Some((at, new)),
+                ..Done::default()
+            }))
         }
         Outcome::SelfModified(cid) => {
             self_modified(x, cid, "updated")?;
