@@ -20,7 +20,11 @@ pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<R
         _ => 0,
     };
     Some(match call.fn_oid.0 {
-        1574 => next_value(env, oid(0)).map(Datum::I64),
+        // What an identity column takes needs no right on its sequence: the call has no type.
+        1574 => {
+            let checked = !call.arg_types.is_empty();
+            next_value(env, oid(0), checked).map(Datum::I64)
+        }
         1575 => current_value(env, oid(0)).map(Datum::I64),
         1576 => set_value(env, oid(0), number(1), true),
         1765 => set_value(env, oid(0), number(1), matches!(args.get(2), Some(Datum::Bool(true)))),
@@ -84,7 +88,7 @@ fn options(seq: &SequenceDesc) -> SequenceOptions {
     }
 }
 
-fn next_value(env: &StatementEnv<'_>, oid: Oid) -> Result<i64> {
+fn next_value(env: &StatementEnv<'_>, oid: Oid, checked: bool) -> Result<i64> {
     let file = env.view.find_relation(oid)?.map(|r| r.relfile);
     {
         // Values taken ahead count as long as the sequence has the same file.
@@ -97,12 +101,16 @@ fn next_value(env: &StatementEnv<'_>, oid: Oid) -> Result<i64> {
             let value = c.last;
             all.1 = Some(oid);
             drop(all);
-            check_right(env, &*env.view.relation(oid)?, b"Uw")?;
+            if checked {
+                check_right(env, &*env.view.relation(oid)?, b"Uw")?;
+            }
             return Ok(value);
         }
     }
     let (rel, files) = open(env, oid, 3)?;
-    check_right(env, &rel, b"Uw")?;
+    if checked {
+        check_right(env, &rel, b"Uw")?;
+    }
     check_writable(env, &rel, "nextval()")?;
     let seq = env.view.sequence(oid)?;
     let taken = files.next(&options(&seq), &rel.name)?;

@@ -208,8 +208,17 @@ pub(crate) fn sql_value(run: &mut Run, op: SqlValueOp, typmod: i32) -> Result<Da
 }
 
 /// The next value of an identity column's sequence.
+/// `nextval`
+const NEXTVAL: Oid = Oid(1574);
+
 pub(crate) fn next_value(run: &mut Run, sequence: Oid, ty: Oid) -> Result<Datum> {
-    let value = call_builtin(run, 1574, &[Datum::U32(sequence.0)])?.as_i64();
+    let entry = functions::lookup(NEXTVAL)
+        .ok_or_else(|| err!(INTERNAL_ERROR, "cache lookup failed for function {NEXTVAL}"))?;
+    // Without types of arguments: rights on the sequence are not asked for.
+    let info = CallInfo { arg_types: Vec::new(), ..CallInfo::of(NEXTVAL) };
+    let mut state = functions::CallState::default();
+    let mut cx = FnCtx { env: run.env, call: &info, state: &mut state };
+    let value = entry.call(&mut cx, &[Datum::U32(sequence.0)])?.as_i64();
     match ty {
         types::oid::INT8 => Ok(Datum::I64(value)),
         types::oid::INT4 => match i32::try_from(value) {
