@@ -187,6 +187,7 @@ impl Root<'_> {
         p.kind = PathKind::Modify { sub: sub.clone(), recheck_param };
         if self.query.returning.is_empty() {
             p.rows = 0.0;
+            Rc::make_mut(&mut p.target).width = 0;
         }
         p
     }
