@@ -474,6 +474,12 @@ impl Session {
         })
     }
 
+    /// Statements of the simple protocol have no parameters: fails with the first that is named.
+    fn refuse_parameters(&self, stmt: &RawStmt) -> Result<()> {
+        let env = self.env()?;
+        analyze::analyze(&crate::analysis::env(&env), stmt, analyze::Params::None).map(|_| ())
+    }
+
     /// Runs a query of the simple protocol; gives its tag.
     pub(super) fn run_query_string(
         &mut self,
@@ -482,6 +488,9 @@ impl Session {
         sink: &mut dyn Sink,
     ) -> Result<String> {
         let analysed = self.analyse(Some(stmt), &[])?;
+        if !analysed.params.is_empty() {
+            self.refuse_parameters(stmt)?;
+        }
         if !analysed.plain {
             let prepared = Prepared::new(
                 "",
