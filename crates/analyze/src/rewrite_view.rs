@@ -3,7 +3,7 @@
 use crate::Env;
 use crate::rewrite::{check_as, has_invokers_rights, view_query};
 use crate::updatable::{base_entry, column_reason, query_reason};
-use base::{Error, Result, err};
+use base::{Error, Result, bail, err};
 use catalog::RelationDesc;
 use ir::{CmdType, Expr, FromItem, Query, Rte, RteKind, TargetEntry};
 use std::sync::Arc;
@@ -144,6 +144,13 @@ pub(crate) fn rewrite_target_view(
 ) -> Result<()> {
     crate::rewrite::check_restricted(env, view)?;
     let old = query.result_relation;
+    let mut names_cursor = false;
+    if let Some(quals) = &query.jointree.quals {
+        ir::walk::each(quals, &mut |e| names_cursor |= matches!(e, Expr::CurrentOf { .. }));
+    }
+    if names_cursor {
+        bail!(FEATURE_NOT_SUPPORTED, "WHERE CURRENT OF on a view is not implemented");
+    }
     let mut inner = view_query(env, view)?;
     if !has_invokers_rights(view) {
         check_as(&mut inner, view.owner);

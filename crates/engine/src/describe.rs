@@ -105,7 +105,11 @@ pub fn key_detail(
             value => value_text(attr.type_oid, value, &io)?,
         });
     }
-    Ok(format!("({})=({})", names.join(", "), values.join(", ")))
+    let names = match index.columns[..usize::from(index.n_keys)].contains(&0) {
+        true => crate::sysfn::key_columns(&env, index.oid)?,
+        false => names.join(", "),
+    };
+    Ok(format!("({names})=({})", values.join(", ")))
 }
 
 /// A value as its type's output function writes it.

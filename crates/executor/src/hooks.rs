@@ -71,6 +71,12 @@ pub trait Hooks {
         None
     }
 
+    /// The key columns of an index, or of a partitioned table, as text with their expressions.
+    fn key_columns(&self, relation: Oid) -> Result<String> {
+        let _ = relation;
+        Err(Error::unsupported("the text of a key"))
+    }
+
     /// A row may violate a unique constraint that is checked later.
     fn defer_unique(&self, rel: &RelationDesc, index: Oid, tid: Tid) -> Result<()> {
         let _ = (rel, index, tid);

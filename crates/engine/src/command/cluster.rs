@@ -89,6 +89,7 @@ impl Session {
                 rel.name
             );
         };
+        self.with_ddl("", |ddl| ddl.check_unused(&rel, "CLUSTER"))?;
         if desc.am != oids::BTREE_AM {
             bail!(
                 FEATURE_NOT_SUPPORTED,

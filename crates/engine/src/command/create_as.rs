@@ -280,6 +280,7 @@ impl Ddl<'_> {
                  materialized view.",
             ));
         }
+        self.check_unused(&rel, "REFRESH MATERIALIZED VIEW")?;
         let Some(text) = rel.view_query() else {
             return Err(Error::internal("a materialized view without a query"));
         };

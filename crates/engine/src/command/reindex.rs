@@ -112,6 +112,8 @@ impl Session {
         base::progress::set(Command::CreateIndex, figure::COMMAND, figure::REINDEX);
         let meter = Meter::begin(verbose);
         self.lock_relation(index, LockMode::AccessExclusive as u8)?;
+        let desc = self.core.view()?.relation(index)?;
+        self.with_ddl("", |ddl| ddl.check_unused(&desc, "REINDEX INDEX"))?;
         match index >= Oid::FIRST_NORMAL {
             true => self.with_ddl("", |ddl| ddl.new_index_file(table.oid, index))?,
             false => self.rebuild_system_index(table.oid, index)?,

@@ -16,7 +16,6 @@ impl Ddl<'_> {
             let found = self.view.require_relation(item.rel.schema.as_deref(), &item.rel.name)?;
             self.storage.lock(found.oid, LockMode::AccessExclusive)?;
             let found = self.view.relation(found.oid)?;
-            self.check_unused(&found, "TRUNCATE")?;
             found.check_handler()?;
             if !matches!(found.kind, RelKind::Table | RelKind::Partitioned) {
                 bail!(WRONG_OBJECT_TYPE, "\"{}\" is not a table", found.name);
@@ -30,6 +29,7 @@ impl Ddl<'_> {
                     found.name
                 );
             }
+            self.check_unused(&found, "TRUNCATE")?;
             if found.kind == RelKind::Partitioned && item.only {
                 return Err(err!(
                     WRONG_OBJECT_TYPE,
@@ -42,6 +42,8 @@ impl Ddl<'_> {
             while next < tree.len() && !item.only {
                 for child in self.view.children(tree[next])? {
                     self.storage.lock(child, LockMode::AccessExclusive)?;
+                    let rel = self.view.relation(child)?;
+                    self.check_unused(&rel, "TRUNCATE")?;
                     tree.push(child);
                 }
                 next += 1;
@@ -73,34 +75,64 @@ impl Ddl<'_> {
 
     /// Tables with foreign keys to those truncated come along, or stand in the way.
     fn add_referencing(&self, tables: &mut Vec<Oid>, cascade: bool) -> Result<()> {
-        let mut next = 0;
-        while next < tables.len() {
-            let rel = self.view.relation(tables[next])?;
-            next += 1;
-            for fk in &rel.referenced_by {
-                if tables.contains(&fk.relation) {
-                    continue;
+        if !cascade {
+            for table in tables.iter() {
+                let more = self.referencing(&[*table])?;
+                if let Some(other) = more.iter().find(|t| !tables.contains(t)) {
+                    return Err(self.referenced_error(*table, *other)?);
                 }
-                let other = self.view.relation(fk.relation)?;
-                if !cascade {
-                    return Err(err!(
-                        FEATURE_NOT_SUPPORTED,
-                        "cannot truncate a table referenced in a foreign key constraint"
-                    )
-                    .detail(format!("Table \"{}\" references \"{}\".", other.name, rel.name))
-                    .hint(format!(
-                        "Truncate table \"{}\" at the same time, or use TRUNCATE ... CASCADE.",
-                        other.name
-                    )));
-                }
-                self.storage.lock(other.oid, LockMode::AccessExclusive)?;
-                self.require_owner_of_relation(&other)?;
-                let name = self.relation_label(&other)?;
-                self.notice(Error::notice(format!("truncate cascades to table {name}")));
-                tables.push(other.oid);
+            }
+            return Ok(());
+        }
+        loop {
+            let mut more = self.referencing(tables)?;
+            more.retain(|t| !tables.contains(t));
+            if more.is_empty() {
+                return Ok(());
+            }
+            for oid in more {
+                self.storage.lock(oid, LockMode::AccessExclusive)?;
+                let other = self.view.relation(oid)?;
+                let text = format!("truncate cascades to table \"{}\"", other.name);
+                self.notice(Error::notice(text));
+                let right = catalog::acl::bit(b'D');
+                require_on_relation(&self.view, self.user(), &other, right)?;
+                self.check_unused(&other, "TRUNCATE")?;
+                tables.push(oid);
             }
         }
-        Ok(())
+    }
+
+    /// Tables with foreign keys to one of these, with their partitions, in the order of their OIDs.
+    fn referencing(&self, tables: &[Oid]) -> Result<Vec<Oid>> {
+        let mut all = Vec::new();
+        for table in tables {
+            all.extend(self.view.relation(*table)?.referenced_by.iter().map(|fk| fk.relation));
+        }
+        let mut next = 0;
+        while next < all.len() {
+            let rel = self.view.relation(all[next])?;
+            if rel.partition_key.is_some() {
+                all.extend(self.view.children(rel.oid)?);
+            }
+            next += 1;
+        }
+        all.sort();
+        all.dedup();
+        Ok(all)
+    }
+
+    fn referenced_error(&self, table: Oid, by: Oid) -> Result<Error> {
+        let (rel, other) = (self.view.relation(table)?, self.view.relation(by)?);
+        Ok(err!(
+            FEATURE_NOT_SUPPORTED,
+            "cannot truncate a table referenced in a foreign key constraint"
+        )
+        .detail(format!("Table \"{}\" references \"{}\".", other.name, rel.name))
+        .hint(format!(
+            "Truncate table \"{}\" at the same time, or use TRUNCATE ... CASCADE.",
+            other.name
+        )))
     }
 
     /// Gives a table, its TOAST table and their indexes new, empty files.

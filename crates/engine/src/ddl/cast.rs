@@ -188,6 +188,13 @@ impl Ddl<'_> {
         let ObjectDetail::Cast(source, target) = &object.detail else {
             return Err(Error::internal("a cast without types"));
         };
+        if missing_ok {
+            for t in [source, target] {
+                if let Some(text) = self.missing_type(t)? {
+                    return Ok(Found::Missing(text));
+                }
+            }
+        }
         let both = [source, target].map(|t| super::type_name::resolve(&self.view, t));
         let mut types = Vec::new();
         for t in both {

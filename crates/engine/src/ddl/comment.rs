@@ -26,6 +26,8 @@ impl Ddl<'_> {
                 let name = stmt.object.name.parts.join(".");
                 err!(UNDEFINED_TABLE, "relation \"{name}\" does not exist")
             }
+            // Which statement removes it is told by DROP.
+            SqlState::WRONG_OBJECT_TYPE => Error::new(e.code(), e.message().to_string()),
             _ => e,
         })?;
         if let Found::Object(address) = found {

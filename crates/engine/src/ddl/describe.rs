@@ -5,7 +5,7 @@ use super::name::{quote, split};
 use base::{Error, Oid, Result, bail, err};
 use catalog::depend::ObjectAddress;
 use catalog::{ProcDesc, RelKind, RelationDesc, indexes, oids};
-use parser::ast::{Name, Object, ObjectDetail, ObjectKind, ParamMode};
+use parser::ast::{FuncSignature, Name, Object, ObjectDetail, ObjectKind, ParamMode, TypeName};
 use std::sync::Arc;
 use types::Datum;
 
@@ -140,8 +140,14 @@ impl Ddl<'_> {
             }
             ObjectKind::Collation => {
                 let (schema, last) = split(&object.name);
+                if missing_ok && let Some(text) = self.missing_schema(schema)? {
+                    return Ok(Found::Missing(text));
+                }
                 let found = self.view.collation_named(schema, last)?.map(|c| c.oid);
-                let text = format!("collation \"{last}\" for encoding \"UTF8\" does not exist");
+                let text = match missing_ok {
+                    true => format!("collation \"{last}\" does not exist"),
+                    false => format!("collation \"{last}\" for encoding \"UTF8\" does not exist"),
+                };
                 class(oids::PG_COLLATION, found, text)
             }
             ObjectKind::Function
@@ -297,6 +303,9 @@ impl Ddl<'_> {
             }
             _ => split(&object.name),
         };
+        if missing_ok && let Some(text) = self.missing_schema(schema)? {
+            return Ok(Found::Missing(text));
+        }
         match self.view.type_named(schema, last)? {
             Some(t) => {
                 if object.kind == ObjectKind::Domain && t.kind != b'd' {
@@ -386,15 +395,32 @@ impl Ddl<'_> {
 
     fn find_routine(&self, object: &Object, missing_ok: bool) -> Result<Found> {
         let (schema, last) = split(&object.name);
-        let all = self.view.procs_named(schema, last)?;
         let signature = match &object.detail {
             ObjectDetail::Params(Some(s)) => Some(s),
             _ => None,
         };
+        if missing_ok && let Some(text) = self.missing_name(schema, signature)? {
+            return Ok(Found::Missing(text));
+        }
+        let mut all = self.view.procs_named(schema, last)?;
+        let word = match object.kind {
+            ObjectKind::Procedure => "procedure",
+            ObjectKind::Aggregate => "aggregate",
+            ObjectKind::Routine => "routine",
+            _ => "function",
+        };
+        if signature.is_none() {
+            all.retain(|p| match object.kind {
+                ObjectKind::Procedure => p.kind == b'p',
+                ObjectKind::Function => p.kind != b'p',
+                _ => true,
+            });
+        }
         let found = match signature {
             None if all.len() > 1 => {
-                return Err(err!(AMBIGUOUS_FUNCTION, "function name \"{last}\" is not unique")
-                    .hint("Specify the argument list to select the function unambiguously."));
+                return Err(err!(AMBIGUOUS_FUNCTION, "{word} name \"{last}\" is not unique").hint(
+                    format!("Specify the argument list to select the {word} unambiguously."),
+                ));
             }
             None => all.first().cloned(),
             Some(s) => {
@@ -427,27 +453,71 @@ impl Ddl<'_> {
                         for p in &s.params {
                             let t = super::type_name::resolve(&self.view, &p.type_name)?;
                             shown.push(match missing_ok {
-                                true => p.type_name.names.join("."),
+                                true => type_shown(&p.type_name),
                                 false => self.format_type(t.oid, -1),
                             });
                         }
+                        if word == "aggregate" && shown.is_empty() && !missing_ok {
+                            shown.push("*".into());
+                        }
                         let comma = if missing_ok { "," } else { ", " };
-                        let word = match object.kind {
-                            ObjectKind::Procedure => "procedure",
-                            ObjectKind::Aggregate => "aggregate",
-                            ObjectKind::Routine => "routine",
-                            _ => "function",
-                        };
                         let name = object.name.parts.join(".");
                         format!("{word} {name}({}) does not exist", shown.join(comma))
                     }
-                    None => format!("could not find a function named \"{last}\""),
+                    None if missing_ok => {
+                        format!("{word} {}() does not exist", object.name.parts.join("."))
+                    }
+                    None => {
+                        let what = if word == "procedure" { word } else { "function" };
+                        format!("could not find a {what} named \"{last}\"")
+                    }
                 };
                 match missing_ok {
                     true => Ok(Found::Missing(text)),
                     false => Err(Error::new(base::SqlState::UNDEFINED_FUNCTION, text)),
                 }
             }
+        }
+    }
+
+    /// For IF EXISTS: what is missing of the schema of an object and the types it is named with.
+    fn missing_name(
+        &self,
+        schema: Option<&str>,
+        signature: Option<&FuncSignature>,
+    ) -> Result<Option<String>> {
+        let params = signature.into_iter().flat_map(|s| &s.params);
+        for p in params {
+            if let Some(text) = self.missing_type(&p.type_name)? {
+                return Ok(Some(text));
+            }
+        }
+        self.missing_schema(schema)
+    }
+
+    /// For IF EXISTS: what to say if there is no schema of this name.
+    pub(super) fn missing_schema(&self, schema: Option<&str>) -> Result<Option<String>> {
+        match schema {
+            Some(s) if self.view.namespace_named(s)?.is_none() => {
+                Ok(Some(format!("schema \"{s}\" does not exist")))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// For IF EXISTS: what to say if there is no type of this name, or no such schema.
+    pub(super) fn missing_type(&self, name: &TypeName) -> Result<Option<String>> {
+        let n = name.names.len();
+        let schema = if n >= 2 { Some(name.names[n - 2].as_str()) } else { None };
+        if let Some(text) = self.missing_schema(schema)? {
+            return Ok(Some(text));
+        }
+        match super::type_name::resolve(&self.view, name) {
+            Err(e) if e.code() == base::SqlState::UNDEFINED_OBJECT => {
+                Ok(Some(format!("type \"{}\" does not exist", type_shown(name))))
+            }
+            Err(e) => Err(e),
+            Ok(_) => Ok(None),
         }
     }
 
@@ -825,6 +895,11 @@ fn wrong_kind(rel: &RelationDesc, word: &str) -> Error {
         noun => format!("a {noun}"),
     };
     e.hint(format!("Use DROP {own} to remove {noun}."))
+}
+
+/// A type's name as it was written.
+fn type_shown(name: &TypeName) -> String {
+    format!("{}{}", name.names.join("."), "[]".repeat(name.array_bounds.len()))
 }
 
 fn undefined_code(kind: ObjectKind) -> base::SqlState {

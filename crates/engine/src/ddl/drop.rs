@@ -85,7 +85,6 @@ impl Ddl<'_> {
                 self.storage.lock(index.table, LockMode::AccessExclusive)?;
             }
             self.storage.lock(a.object, LockMode::AccessExclusive)?;
-            self.check_unused(&rel, "DROP TABLE")?;
         } else if a.class == oids::PG_TRIGGER {
             let above = self.row_by_oid(indexes::PG_TRIGGER_OID, a.object)?.oid("tgparentid")?;
             if above.is_valid() {
@@ -112,9 +111,19 @@ impl Ddl<'_> {
         let found = self.collect_all(targets)?;
         self.report(&found, targets, cascade)?;
         for gone in &found {
+            self.check_unused_object(gone.address)?;
             self.remove(gone.address)?;
         }
         Ok(())
+    }
+
+    /// Fails if a relation that is to go is still read by the session.
+    fn check_unused_object(&self, a: ObjectAddress) -> Result<()> {
+        if a.class != oids::PG_CLASS || a.sub != 0 {
+            return Ok(());
+        }
+        let rel = self.view.relation(a.object)?;
+        self.check_unused(&rel, if rel.index.is_some() { "DROP INDEX" } else { "DROP TABLE" })
     }
 
     /// Drops objects and all that depends on them, saying nothing.

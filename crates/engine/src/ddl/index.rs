@@ -330,6 +330,7 @@ impl Ddl<'_> {
                 kind => format!("This operation is not supported for {}s.", kind.noun()),
             }));
         }
+        self.check_unused(&table, "CREATE INDEX")?;
         let am_name = match stmt.access_method.as_str() {
             "" => "btree",
             name => name,
@@ -410,7 +411,15 @@ impl Ddl<'_> {
         am_name: &str,
         exprs: &mut Vec<ir::Expr>,
     ) -> Result<IndexKey> {
-        let mut key = match &elem.name {
+        let bare = match elem.expr.as_ref().map(|e| &e.kind) {
+            Some(ast::ExprKind::Column { parts, star: false }) => match parts.as_slice() {
+                [one] => table.column_number(one).and(Some(one)),
+                _ => None,
+            },
+            _ => None,
+        };
+        // A column in parentheses is the column.
+        let mut key = match elem.name.as_ref().or(bare) {
             Some(name) => {
                 if table.column_number(name).is_none()
                     && super::column::SYSTEM_COLUMNS.iter().any(|s| s.0 == *name)
@@ -550,6 +559,9 @@ pub(super) fn elem_name(elem: &ast::IndexElem) -> String {
     }
     match elem.expr.as_ref().map(|e| &e.kind) {
         Some(ast::ExprKind::Func(f)) => f.name.last().to_string(),
+        Some(ast::ExprKind::Column { parts, star: false }) => {
+            parts.last().cloned().unwrap_or_default()
+        }
         _ => "expr".to_string(),
     }
 }

@@ -178,7 +178,6 @@ impl Ddl<'_> {
                     let mut c = NewColumn::new(&a.name, t, a.collation);
                     c.is_local = false;
                     c.inherit_count = 1;
-                    c.not_null = a.not_null;
                     c.generated = a.generated;
                     c.storage = Some(a.storage);
                     c.compression = a.compression;

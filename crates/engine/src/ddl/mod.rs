@@ -69,6 +69,8 @@ pub trait RelStorage {
     }
     /// Takes a lock on a relation until the end of the transaction.
     fn lock(&self, relation: Oid, mode: LockMode) -> Result<()>;
+    /// True if an open portal of the session reads the table or index.
+    fn in_use(&self, relation: Oid) -> bool;
     /// A number for a new relation's files.
     fn new_file(&self, tablespace: Oid, persistence: Persistence) -> Result<RelFile>;
     /// A relation has another file from now on.

@@ -16,6 +16,9 @@ impl RelStorage for NoFiles {
     fn lock(&self, _: Oid, _: LockMode) -> Result<()> {
         refuse()
     }
+    fn in_use(&self, _: Oid) -> bool {
+        false
+    }
     fn new_file(&self, _: Oid, _: Persistence) -> Result<RelFile> {
         refuse()
     }

@@ -290,6 +290,13 @@ impl Ddl<'_> {
                 Ok(found.map_err(|e| e.placed(None))?.oid)
             })
         };
+        if missing_ok {
+            for t in [left, right].into_iter().flatten() {
+                if let Some(text) = self.missing_type(t)? {
+                    return Ok(Found::Missing(text));
+                }
+            }
+        }
         let found = operand(left).and_then(|l| Ok((l, operand(right)?)));
         let (left, right) = match found {
             Err(e) if missing_ok && e.code() == SqlState::UNDEFINED_OBJECT => {

@@ -433,7 +433,16 @@ impl Ddl<'_> {
                 }
             }
             BoundKind::Hash(modulus, remainder) => {
-                for (oid, kind) in &p.parts {
+                // Told is the partition whose modulus is nearest.
+                let mut parts: Vec<_> = p.parts.iter().collect();
+                parts.sort_by_key(|(_, kind)| match kind {
+                    BoundKind::Hash(m, r) if m <= modulus => {
+                        (false, std::cmp::Reverse(*m), std::cmp::Reverse(*r))
+                    }
+                    BoundKind::Hash(m, r) => (true, std::cmp::Reverse(*m), std::cmp::Reverse(*r)),
+                    _ => (true, std::cmp::Reverse(0), std::cmp::Reverse(0)),
+                });
+                for (oid, kind) in parts {
                     let BoundKind::Hash(m, r) = kind else { continue };
                     let (small, big) = (*m.min(modulus), *m.max(modulus));
                     if big % small != 0 {
@@ -496,11 +505,14 @@ impl Ddl<'_> {
             // Rows of the default partition may now belong to the new one.
             let name = self.view.relation(default)?.name.clone();
             if !self.storage.belong(default, parent.oid)? {
-                bail!(
+                let default = self.view.relation(default)?;
+                let schema = self.view.namespace(default.namespace)?.name.to_string();
+                return Err(err!(
                     CHECK_VIOLATION,
                     "updated partition constraint for default partition \"{name}\" would be \
                      violated by some row"
-                );
+                )
+                .table(schema, name.to_string()));
             }
         }
         Ok(())
@@ -731,6 +743,15 @@ impl Ddl<'_> {
             );
         }
         for a in child.tuple.attrs.iter().filter(|a| !a.dropped) {
+            if a.identity != 0 {
+                return Err(err!(
+                    OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    "table \"{}\" being attached contains an identity column \"{}\"",
+                    child.name,
+                    a.name
+                )
+                .detail("The new partition may not contain an identity column."));
+            }
             if parent.column_number(&a.name).is_none() {
                 return Err(err!(
                     DATATYPE_MISMATCH,
@@ -925,7 +946,8 @@ fn place_of(bound: &PartitionBound) -> Option<u32> {
     match bound {
         PartitionBound::List { values, .. } => values.first().map(|e| e.pos),
         PartitionBound::Range { lower, .. } => lower.first().map(|e| e.pos),
-        _ => None,
+        PartitionBound::Hash { pos, .. } => Some(*pos),
+        PartitionBound::Default => None,
     }
 }
 

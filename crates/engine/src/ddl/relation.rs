@@ -293,14 +293,16 @@ impl Ddl<'_> {
     /// Gives a table a TOAST table if one of its columns may need it.
     pub fn create_toast_if_needed(&self, table: Oid) -> Result<()> {
         let rel = self.view.relation(table)?;
-        let needs = |a: &types::tuple::Attr| a.len == -1 && a.storage != b'p' && !a.dropped;
+        let needs = |a: &types::tuple::Attr| {
+            a.len == -1 && a.storage != b'p' && !a.dropped && a.generated != b'v'
+        };
         let bounded = |a: &types::tuple::Attr| {
             matches!(a.type_oid, oids::VARCHAR | oids::BPCHAR) && (4..2000 / 4).contains(&a.typmod)
         };
         let wide = rel.tuple.attrs.iter().any(|a| needs(a) && !bounded(a));
         let sum: i32 =
             rel.tuple.attrs.iter().map(|a| if bounded(a) { a.typmod * 4 } else { 0 }).sum();
-        if rel.toast.is_valid() || !(wide || sum > 2000) {
+        if rel.toast.is_valid() || rel.kind == RelKind::Partitioned || !(wide || sum > 2000) {
             return Ok(());
         }
         let toast = self.create_toast(&rel)?;

@@ -7,7 +7,7 @@ use super::relation::NewRelation;
 use super::type_name::ResolvedType;
 use base::{Error, Oid, Result, SqlState, bail, err};
 use catalog::depend::{self, DependKind, ObjectAddress};
-use catalog::{Persistence, RelKind, SequenceDesc, SysRow, oids};
+use catalog::{Persistence, RelKind, RelationDesc, SequenceDesc, SysRow, oids};
 use parser::ast::{self, ColumnDef, CreateSequenceStmt, SeqOption, SeqOptionKind};
 
 /// The bounds of a sequence's type.
@@ -269,12 +269,7 @@ impl Ddl<'_> {
         persistence: Persistence,
         options: &[SeqOption],
     ) -> Result<Oid> {
-        if type_bounds(type_oid).is_none() {
-            bail!(
-                INVALID_PARAMETER_VALUE,
-                "identity column type must be smallint, integer, or bigint"
-            );
-        }
+        check_identity_type(type_oid)?;
         let (seq, more) = self.sequence_options(options, None, type_oid)?;
         let name = match more.name {
             Some(name) => name.last().to_string(),
@@ -310,6 +305,18 @@ impl Ddl<'_> {
         let rel = self.view.relation(oid)?;
         let old = self.view.sequence(oid)?;
         let mut all = options.to_vec();
+        for o in options {
+            if let SeqOptionKind::Logged(logged) = o.kind {
+                let persistence =
+                    if logged { Persistence::Permanent } else { Persistence::Unlogged };
+                self.set_sequence_persistence(&rel, persistence)?;
+            }
+        }
+        all.retain(|o| !matches!(o.kind, SeqOptionKind::Logged(_)));
+        if all.is_empty() {
+            return Ok(());
+        }
+        let rel = self.view.relation(oid)?;
         // Another type brings its own bounds, where the old ones were those of the old type.
         let new_type = options.iter().find_map(|o| match &o.kind {
             SeqOptionKind::As(t) => Some(t),
@@ -418,6 +425,34 @@ fn check_bounds(seq: &SequenceDesc, type_min: i64, type_max: i64) -> Result<()> 
     }
     if seq.cache <= 0 {
         bail!(INVALID_PARAMETER_VALUE, "CACHE ({}) must be greater than zero", seq.cache);
+    }
+    Ok(())
+}
+
+impl Ddl<'_> {
+    /// A sequence's files are logged, or not, from now on.
+    pub(super) fn set_sequence_persistence(
+        &self,
+        rel: &RelationDesc,
+        persistence: Persistence,
+    ) -> Result<()> {
+        if rel.persistence == persistence {
+            return Ok(());
+        }
+        self.storage.lock(rel.oid, ast::LockMode::AccessExclusive)?;
+        let (last, called) = self.storage.sequence_state(rel)?;
+        let mut class = self.class_row(rel.oid)?;
+        class.set_char("relpersistence", persistence.as_u8())?;
+        self.rows.update(class)?;
+        self.new_file_of(&*self.view.relation(rel.oid)?)?;
+        self.storage.start_sequence(&*self.view.relation(rel.oid)?, last, called)
+    }
+}
+
+/// Fails if a column of the type cannot be an identity.
+pub(super) fn check_identity_type(type_oid: Oid) -> Result<()> {
+    if type_bounds(type_oid).is_none() {
+        bail!(INVALID_PARAMETER_VALUE, "identity column type must be smallint, integer, or bigint");
     }
     Ok(())
 }

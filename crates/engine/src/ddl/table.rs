@@ -409,6 +409,7 @@ impl Ddl<'_> {
     ) -> Result<()> {
         let plain_default =
             |later: &Later<'_>| later.defaults.iter().any(|d| d.0 == number && d.2 == 0);
+        let serial = plain_default(later);
         let mut nullable = false;
         for c in &def.constraints {
             let not_null = later.not_null.iter().any(|n| n.0 == number);
@@ -431,7 +432,7 @@ impl Ddl<'_> {
             }
             let twice = match c.kind {
                 ConstraintKind::Generated { .. } if column.generated != 0 => {
-                    Some("multiple generation clauses")
+                    Some("multiple generation clauses specified")
                 }
                 ConstraintKind::Identity { .. } if column.identity != 0 => {
                     Some("multiple identity specifications")
@@ -440,8 +441,7 @@ impl Ddl<'_> {
             };
             let clash = |clash: &str| {
                 let name = &def.name;
-                err!(SYNTAX_ERROR, "{clash} specified for column \"{name}\" of table \"{table}\"")
-                    .at(c.pos)
+                err!(SYNTAX_ERROR, "{clash} for column \"{name}\" of table \"{table}\"").at(c.pos)
             };
             if let Some(twice) = twice {
                 return Err(clash(twice));
@@ -449,9 +449,16 @@ impl Ddl<'_> {
             self.column_constraint(table, column, number, c, namespace, persistence, later)?;
             let default = plain_default(later);
             match (default, column.identity != 0, column.generated != 0) {
-                (true, true, _) => return Err(clash("both default and identity")),
-                (true, _, true) => return Err(clash("both default and generation expression")),
-                (_, true, true) => return Err(clash("both identity and generation expression")),
+                (true, true, _) => {
+                    let e = clash("both default and identity specified");
+                    return Err(if serial { e.placed(None) } else { e });
+                }
+                (true, _, true) => {
+                    return Err(clash("both default and generation expression specified"));
+                }
+                (_, true, true) => {
+                    return Err(clash("both identity and generation expression specified"));
+                }
                 _ => {}
             }
         }
@@ -574,7 +581,7 @@ impl Ddl<'_> {
         for (source, options) in &later.likes {
             self.expand_like(oid, source, options)?;
         }
-        for p in &later.keys {
+        for p in &drop_redundant_keys(std::mem::take(&mut later.keys)) {
             match &p.constraint.kind {
                 ConstraintKind::PrimaryKey(k) => {
                     let added = self.add_key(oid, &p.constraint, k, true, false);
@@ -605,6 +612,21 @@ impl Ddl<'_> {
         let rel = self.view.relation(table)?;
         let cooked = crate::cook::default_expr(self, &rel, attnum, expr, generated)?;
         self.store_cooked_default(table, attnum, &cooked, generated)
+    }
+
+    /// As [`Ddl::store_default`] of a column that is not generated; NULL is no default.
+    pub fn store_default_unless_null(
+        &self,
+        table: Oid,
+        attnum: i16,
+        expr: &ast::Expr,
+    ) -> Result<()> {
+        let rel = self.view.relation(table)?;
+        let cooked = crate::cook::default_expr(self, &rel, attnum, expr, 0)?;
+        match &cooked {
+            ir::Expr::Const(c) if c.value.is_null() => Ok(()),
+            _ => self.store_cooked_default(table, attnum, &cooked, 0),
+        }
     }
 
     /// As [`Ddl::store_default`], of an analysed expression.
@@ -657,6 +679,37 @@ fn refuse_foreign_keys(stmt: &CreateTableStmt) -> Result<()> {
         return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, text).at(c.pos));
     }
     Ok(())
+}
+
+/// The primary key comes first; a key that says the same as one before it is left out, and gives
+/// it its name.
+fn drop_redundant_keys(keys: Vec<Pending<'_>>) -> Vec<Pending<'_>> {
+    let primary = |p: &Pending<'_>| matches!(p.constraint.kind, ConstraintKind::PrimaryKey(_));
+    let (first, others): (Vec<_>, Vec<_>) = keys.into_iter().partition(primary);
+    let mut kept = first;
+    for key in others {
+        match kept.iter_mut().find(|k| is_same_key(&k.constraint, &key.constraint)) {
+            Some(before) if before.constraint.name.is_none() => {
+                before.constraint.to_mut().name = key.constraint.name.clone();
+            }
+            Some(_) => {}
+            None => kept.push(key),
+        }
+    }
+    kept
+}
+
+/// True if two keys are over the same columns in the same way.
+fn is_same_key(a: &Constraint, b: &Constraint) -> bool {
+    let key = |c: &Constraint| match &c.kind {
+        ConstraintKind::PrimaryKey(k) | ConstraintKind::Unique(k) if k.index.is_none() => {
+            Some((k.columns.clone(), k.including.clone(), k.nulls_not_distinct, k.without_overlaps))
+        }
+        _ => None,
+    };
+    key(a).is_some()
+        && key(a) == key(b)
+        && (a.deferrable, a.initially_deferred) == (b.deferrable, b.initially_deferred)
 }
 
 /// Puts a constraint where its turn comes.

@@ -342,6 +342,12 @@ impl Hooks for RiHooks {
         self.core.readable_columns(rel)
     }
 
+    fn key_columns(&self, relation: Oid) -> Result<String> {
+        let random = std::cell::Cell::new([1, 2]);
+        let env = crate::StatementEnv::new(&self.core, &random, os::clock::now_micros())?;
+        crate::sysfn::key_columns(&env, relation)
+    }
+
     fn after_move(&self, leaf: &RelationDesc, change: &RowChange<'_>) -> Result<()> {
         self.check_move(leaf, change.rel)?;
         self.referenced(change, self.core.txn()?.current_sub());

@@ -135,6 +135,14 @@ impl Cursor {
         matches!(self.rows, Rows::Held(..))
     }
 
+    /// True if its rows come from a query that reads this table or index.
+    pub fn uses(&self, relation: Oid) -> bool {
+        match &self.rows {
+            Rows::Live(source) | Rows::Kept(source, _) => source.plan.plan().uses(relation),
+            Rows::Held(..) => false,
+        }
+    }
+
     /// Rows from number `from` on, at most `max`.
     fn rows(
         &mut self,

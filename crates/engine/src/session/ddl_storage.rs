@@ -21,6 +21,10 @@ impl RelStorage for Session {
         self.lock_relation(relation, mode as u8)
     }
 
+    fn in_use(&self, relation: Oid) -> bool {
+        self.portals.iter().any(|p| p.uses(relation))
+    }
+
     fn new_file(&self, tablespace: Oid, _persistence: Persistence) -> Result<RelFile> {
         let database = self.core.state.oid;
         loop {
@@ -99,6 +103,7 @@ impl RelStorage for Session {
             "column \"{name}\" of relation \"{}\" contains null values",
             table.name
         )
+        .table(self.schema_of(table)?, table.name.to_string())
         .column(name.to_string()))
     }
 
@@ -112,6 +117,7 @@ impl RelStorage for Session {
             "check constraint \"{name}\" of relation \"{}\" is violated by some row",
             table.name
         )
+        .table(self.schema_of(table)?, table.name.to_string())
         .constraint(name.to_string()))
     }
 
@@ -310,9 +316,17 @@ impl Session {
                 let shown = crate::describe::key_detail(self, table, index, &key)?;
                 Err(err!(UNIQUE_VIOLATION, "could not create unique index \"{}\"", index.name)
                     .detail(format!("Key {shown} is duplicated."))
+                    .table(self.schema_of(table)?, table.name.to_string())
                     .constraint(index.name.to_string()))
             }
         }
+    }
+}
+
+impl Session {
+    /// The name of a table's schema.
+    fn schema_of(&self, table: &RelationDesc) -> Result<String> {
+        Ok(self.core.view()?.namespace(table.namespace)?.name.to_string())
     }
 }
 

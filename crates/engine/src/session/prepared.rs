@@ -236,6 +236,14 @@ impl Portal {
         self.is_cursor || stmt.is_some_and(|s| super::simple::is_query(&s.stmt))
     }
 
+    /// True if it runs a query that reads or changes this table, or reads this index.
+    pub fn uses(&self, relation: Oid) -> bool {
+        match &self.state {
+            PortalState::Running(run) => run.stmt().plan().uses(relation),
+            _ => self.cursor.as_ref().is_some_and(|c| c.uses(relation)),
+        }
+    }
+
     /// True if it outlives its transaction and has its rows by itself.
     pub fn is_held(&self) -> bool {
         self.cursor.as_ref().is_some_and(|c| c.is_held())

@@ -4,7 +4,7 @@ use super::args::{Args, opt_text};
 use super::text::{over, stored, style};
 use super::{SysSession, ViewNames, constraint, index, partition};
 use crate::ddl::name::quote;
-use base::{Error, Result, err};
+use base::{Error, Oid, Result, err};
 use catalog::{RelationDesc, RuleDesc, TriggerDesc};
 use ir::Query;
 use ir::deparse::Style;
@@ -265,6 +265,37 @@ fn trigger_text(
 }
 
 /// `RANGE (a, b)`.
+/// The columns of a partition key, expressions spelled out with few parentheses.
+fn partition_columns(s: &dyn SysSession, rel: &RelationDesc) -> Result<String> {
+    let Some(key) = &rel.partition_key else { return Ok(String::new()) };
+    let exprs: Vec<ir::Expr> = match &key.exprs {
+        Some(text) => crate::cook::from_text(text)?,
+        None => Vec::new(),
+    };
+    let mut exprs = exprs.iter();
+    let mut parts = Vec::new();
+    for column in &key.columns {
+        parts.push(match *column {
+            0 => {
+                let expr = exprs.next().ok_or_else(|| Error::internal("too few expressions"))?;
+                let text = over(s, expr, Some(rel), Style::PRETTY)?;
+                let call = matches!(expr, ir::Expr::Func(_));
+                if call { text } else { format!("({text})") }
+            }
+            n => quote(&rel.tuple.attrs[n as usize - 1].name),
+        });
+    }
+    Ok(parts.join(", "))
+}
+
+/// The key columns of an index or of a partitioned table, as messages show them.
+pub(crate) fn key_columns(s: &dyn SysSession, relation: Oid) -> Result<String> {
+    let rel = s.view().relation(relation)?;
+    let Some(index) = &rel.index else { return partition_columns(s, &rel) };
+    let table = s.view().relation(index.table)?;
+    index::key_columns(s, index, &table)
+}
+
 fn partition_key(s: &dyn SysSession, args: &Args) -> Result<Datum> {
     let Some(rel) = s.view().find_relation(args.oid(0)?)? else { return Ok(Datum::Null) };
     let Some(key) = &rel.partition_key else { return Ok(Datum::Null) };

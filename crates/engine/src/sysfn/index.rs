@@ -41,6 +41,20 @@ pub(crate) fn index_column(s: &dyn SysSession, index: Oid, column: i64) -> Resul
     Ok(bare_column(s, desc, &table, &exprs, at, style(false))?.0)
 }
 
+/// The key columns of an index, expressions with few parentheses.
+pub(super) fn key_columns(
+    s: &dyn SysSession,
+    index: &IndexDesc,
+    table: &RelationDesc,
+) -> Result<String> {
+    let exprs = index_exprs(index)?;
+    let mut parts = Vec::new();
+    for i in 0..usize::from(index.n_keys) {
+        parts.push(bare_column(s, index, table, &exprs, i, style(true))?.0);
+    }
+    Ok(parts.join(", "))
+}
+
 /// The name of an access method.
 pub(super) fn am_name(s: &dyn SysSession, am: Oid) -> Result<String> {
     let builtin = match am.0 {

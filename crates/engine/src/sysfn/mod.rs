@@ -9,6 +9,7 @@ mod args;
 mod catalog_fact;
 mod constraint;
 mod definition;
+pub(crate) use definition::key_columns;
 mod function;
 mod hash_partition;
 mod index;

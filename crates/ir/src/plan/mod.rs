@@ -15,7 +15,7 @@ pub use scan::*;
 pub use shape::*;
 
 use crate::expr::{Expr, SubPlan, TargetEntry};
-use crate::query::{CmdType, Rte};
+use crate::query::{CmdType, Rte, RteKind};
 use base::Oid;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,24 @@ impl PlannedStmt {
     /// True if running it may change rows.
     pub fn writes(&self) -> bool {
         self.command != CmdType::Select || self.has_modifying_cte
+    }
+
+    /// True if a node of it reads or changes this table, or reads this index.
+    pub fn uses(&self, relation: Oid) -> bool {
+        let is = |n: &u32| {
+            let rte = self.rtable.get(*n as usize - 1);
+            matches!(rte.map(|r| &r.kind),
+                Some(RteKind::Relation { relid, .. }) if *relid == relation)
+        };
+        let mut left: Vec<&Plan> = self.subplans.iter().chain([&self.plan]).collect();
+        while let Some(plan) = left.pop() {
+            let (table, index) = plan.node.scans();
+            if table.as_ref().is_some_and(is) || index == Some(relation) {
+                return true;
+            }
+            left.extend(plan.children());
+        }
+        self.result_relations.iter().any(is)
     }
 
     /// A query of this plan that names no table.
@@ -195,4 +213,21 @@ pub enum PlanNode {
     Limit(Limit),
     Gather(Gather),
     GatherMerge(GatherMerge),
+}
+
+impl PlanNode {
+    /// The range-table index of the table and the index that a node scans.
+    pub fn scans(&self) -> (Option<u32>, Option<Oid>) {
+        match self {
+            PlanNode::SeqScan(s) => (Some(s.scanrel), None),
+            PlanNode::SampleScan(s) => (Some(s.scanrel), None),
+            PlanNode::BitmapHeapScan(s) => (Some(s.scanrel), None),
+            PlanNode::TidScan(s) => (Some(s.scanrel), None),
+            PlanNode::TidRangeScan(s) => (Some(s.scanrel), None),
+            PlanNode::IndexScan(s) => (Some(s.scanrel), Some(s.index)),
+            PlanNode::IndexOnlyScan(s) => (Some(s.scanrel), Some(s.index)),
+            PlanNode::BitmapIndexScan(s) => (Some(s.scanrel), Some(s.index)),
+            _ => (None, None),
+        }
+    }
 }

@@ -42,6 +42,8 @@ pub enum AlterTableKind {
     },
     AlterColumnType {
         column: String,
+        /// Where the column is named.
+        pos: Pos,
         type_name: TypeName,
         collation: Option<Name>,
         using: Option<Expr>,

@@ -292,11 +292,12 @@ impl Parser<'_> {
             self.expect_kws(&[Kw::Set, Kw::Statistics])?;
             return Ok(SetStatistics { column: Err(number), target: self.set_target_value()? });
         }
+        let pos = self.pos();
         let column = self.col_id()?;
         match self.kw() {
             Kw::Type => {
                 self.bump();
-                self.alter_type(column, false)
+                self.alter_type(column, pos, false)
             }
             Kw::Drop => {
                 self.bump();
@@ -333,7 +334,7 @@ impl Parser<'_> {
                 Ok(AddIdentity { column, always, options, pos })
             }
             Kw::Restart => self.set_identity(column),
-            Kw::Set => self.alter_column_set(column),
+            Kw::Set => self.alter_column_set(column, pos),
             Kw::Reset => {
                 self.bump();
                 Ok(ResetColumnOptions { column, options: self.reloptions()? })
@@ -348,7 +349,7 @@ impl Parser<'_> {
         if self.accept_kw(Kw::Default) { Ok(None) } else { Ok(Some(self.signed_iconst()?)) }
     }
 
-    fn alter_column_set(&mut self, column: String) -> Result<AlterTableKind> {
+    fn alter_column_set(&mut self, column: String, pos: Pos) -> Result<AlterTableKind> {
         use AlterTableKind::*;
         if self.ahead(1).kind == T::LParen {
             self.bump();
@@ -358,7 +359,7 @@ impl Parser<'_> {
             Kw::Data => {
                 self.at += 2;
                 self.expect_kw(Kw::Type)?;
-                self.alter_type(column, false)
+                self.alter_type(column, pos, false)
             }
             Kw::Default => {
                 self.at += 2;
@@ -414,7 +415,7 @@ impl Parser<'_> {
         }
     }
 
-    fn alter_type(&mut self, column: String, attribute: bool) -> Result<AlterTableKind> {
+    fn alter_type(&mut self, column: String, pos: Pos, attribute: bool) -> Result<AlterTableKind> {
         let type_name = self.type_name()?;
         let collation = self.opt_collate()?;
         let mut using = None;
@@ -422,7 +423,7 @@ impl Parser<'_> {
             using = Some(self.expr()?);
         }
         let cascade = attribute && self.opt_cascade();
-        Ok(AlterTableKind::AlterColumnType { column, type_name, collation, using, cascade })
+        Ok(AlterTableKind::AlterColumnType { column, pos, type_name, collation, using, cascade })
     }
 
     fn alter_constraint(&mut self) -> Result<AlterTableKind> {
@@ -513,10 +514,11 @@ impl Parser<'_> {
                     AlterTableKind::DropColumn { name, missing_ok, cascade: p.opt_cascade() }
                 }
                 _ => {
+                    let pos = p.pos();
                     let column = p.col_id()?;
                     p.accept_kws(&[Kw::Set, Kw::Data]);
                     p.expect_kw(Kw::Type)?;
-                    p.alter_type(column, true)?
+                    p.alter_type(column, pos, true)?
                 }
             };
             Ok(AlterTableCommand { kind, pos })

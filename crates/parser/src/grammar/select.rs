@@ -136,7 +136,8 @@ impl Parser<'_> {
             }
             Kw::Table => {
                 self.bump();
-                let star = Expr { kind: ExprKind::Column { parts: vec![], star: true }, pos };
+                let star = ExprKind::Column { parts: vec![], star: true };
+                let star = Expr { kind: star, pos: NO_POS };
                 let (rel, only) = self.relation_expr()?;
                 let table = TableRef { rel, only, alias: None, sample: None };
                 SelectBody::Select(Box::new(SelectCore {

@@ -122,6 +122,8 @@ pub(super) struct CopyIn<'a> {
     columns: Vec<Column>,
     /// Columns that the input does not have and that are to be computed.
     computed: Vec<usize>,
+    /// Columns with a default that a marker in the input can stand for.
+    with_default: Vec<usize>,
     natts: usize,
     /// The input has all columns of the table in their order.
     in_order: bool,
@@ -163,6 +165,7 @@ pub(super) fn run(
             }
         }
     }
+    let with_default = defaults.iter().map(|d: &(usize, ir::Expr)| d.0).collect();
     let bulk_options = BulkOptions { defaults, filter, frozen: options.freeze, ahead: true };
     let storage = session.core.database.storage();
     let bulk = BulkInsert::new(&env.view, storage, rel, snapshot, bulk_options)?;
@@ -186,6 +189,7 @@ pub(super) fn run(
         bulk,
         columns: columns.iter().enumerate().map(column).collect(),
         computed,
+        with_default,
         natts: rel.tuple.natts(),
         in_order: columns.iter().copied().eq(0..rel.tuple.natts()),
         rows: Vec::new(),
@@ -414,6 +418,11 @@ impl CopyIn<'_> {
             FieldKind::Null => return null_value(column, &self.io, n),
             FieldKind::Default => {
                 let at = column.at;
+                if !self.with_default.contains(&at) {
+                    let e = err!(BAD_COPY_FILE_FORMAT, "unexpected default marker in COPY data");
+                    let e = e.detail(format!("Column \"{}\" has no default value.", column.name));
+                    return Err((e, Place::Line));
+                }
                 let value = self.bulk.default_of(self.cx, at);
                 return value.map_err(|e| (e, Place::Column(n, Some("".into()))));
             }
@@ -452,7 +461,8 @@ impl CopyIn<'_> {
                      \"{name}\": null input"
                 ),
             };
-            self.cx.env.notice(Error::notice(what));
+            let context = format!("COPY {}", self.rel.name);
+            self.cx.env.notice(Error::notice(what).context(context));
         }
         match self.options.reject_limit {
             Some(limit) if self.skipped > limit as u64 => Err(err!(

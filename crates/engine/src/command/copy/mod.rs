@@ -165,13 +165,12 @@ fn recoded(options: &CopyOptions, env: &StatementEnv<'_>) -> Option<Encoding> {
 impl Session {
     /// COPY; gives the command tag.
     pub(crate) fn copy_stmt(&mut self, stmt: &CopyStmt, sink: &mut dyn Sink) -> Result<String> {
-        let options = CopyOptions::read(&stmt.options, stmt.is_from)?;
         self.check_copy_file(stmt)?;
         let table = match &stmt.rel {
-            Some(r) => self.core.view()?.relation_named(r.schema.as_deref(), &r.name)?,
-            None => None,
+            Some(r) => self.core.view()?.require_relation(r.schema.as_deref(), &r.name)?.oid,
+            None => base::Oid::INVALID,
         };
-        let table = table.map_or(base::Oid::INVALID, |r| r.oid);
+        let options = CopyOptions::read(&stmt.options, stmt.is_from)?;
         let _telling = self.core.progress(Command::Copy, table);
         let way = if stmt.is_from { figure::FROM } else { figure::TO };
         let kind = if stmt.filename.is_some() { figure::FILE } else { figure::PIPE };

@@ -91,6 +91,18 @@ impl Alter<'_, '_> {
         recurse: bool,
     ) -> Result<()> {
         let children = self.children(rel.oid)?;
+        let identity =
+            |c: &parser::ast::Constraint| matches!(c.kind, ConstraintKind::Identity { .. });
+        if recurse
+            && rel.partition_key.is_none()
+            && !children.is_empty()
+            && def.constraints.iter().any(identity)
+        {
+            bail!(
+                INVALID_TABLE_DEFINITION,
+                "cannot recursively add identity column to table that has child tables"
+            );
+        }
         if !children.is_empty() && !recurse {
             bail!(INVALID_TABLE_DEFINITION, "column must be added to child tables too");
         }

@@ -18,6 +18,8 @@ use types::Datum;
 /// What ALTER COLUMN TYPE says.
 pub(super) struct NewType<'a> {
     pub column: &'a str,
+    /// Where the column is named.
+    pub pos: ast::Pos,
     pub type_name: &'a TypeName,
     pub collation: &'a Option<Name>,
     pub using: &'a Option<ast::Expr>,
@@ -91,16 +93,18 @@ impl Alter<'_, '_> {
         let ddl = self.ddl;
         if rel.of_type.is_valid() && !inherited {
             let e = err!(WRONG_OBJECT_TYPE, "cannot alter column type of typed table");
-            return Err(e.at(new.type_name.pos));
+            return Err(e.at(new.pos));
         }
         let n = self.column(rel, new.column)?;
         let attr = rel.tuple.attrs[n as usize - 1].clone();
         let row = ddl.column_row(rel.oid, n)?;
         if row.i16("attinhcount")? > 0 && !inherited {
-            bail!(INVALID_TABLE_DEFINITION, "cannot alter inherited column \"{}\"", new.column);
+            let column = new.column;
+            let e = err!(INVALID_TABLE_DEFINITION, "cannot alter inherited column \"{column}\"");
+            return Err(e.at(new.pos));
         }
         if let Some(key) = &rel.partition_key {
-            self.not_in_partition_key(rel, key, n, "alter")?;
+            self.not_in_partition_key(rel, key, n, "alter").map_err(|e| e.at(new.pos))?;
         }
         let ty = ddl.resolve_type(new.type_name)?;
         let type_desc = ddl.view.type_(ty.oid)?;
@@ -117,6 +121,12 @@ impl Alter<'_, '_> {
             bail!(FEATURE_NOT_SUPPORTED, "cannot alter type of column \"{}\" twice", new.column);
         }
         self.with_work(rel.oid, |w| w.changed.push(n))?;
+        if attr.identity != 0 && !rel.is_partition {
+            crate::ddl::sequence::check_identity_type(ty.oid)?;
+            let kind = ast::SeqOptionKind::As(new.type_name.clone());
+            let as_type = ast::SeqOption { kind, pos: new.type_name.pos };
+            ddl.change_sequence(ddl.identity_sequence(rel.oid, n)?, &[as_type])?;
+        }
         if attr.generated == b'v' {
             ddl.check_virtual_type(new.column, ty.oid)?;
         }
@@ -228,10 +238,12 @@ impl Alter<'_, '_> {
         let source = match new.using {
             Some(using) => {
                 if attr.generated != 0 {
-                    bail!(
+                    return Err(err!(
                         INVALID_COLUMN_DEFINITION,
                         "cannot specify USING when altering type of generated column"
-                    );
+                    )
+                    .detail(format!("Column \"{}\" is a generated column.", new.column))
+                    .at(new.pos));
                 }
                 let made = analyze::relation_expr(&env, &old, using, analyze::ExprUse::AlterType)?;
                 if crate::cook::columns_of(&made).contains(&0) {

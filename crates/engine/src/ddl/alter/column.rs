@@ -61,7 +61,7 @@ impl Alter<'_, '_> {
         }
         self.remove_default(rel, n)?;
         if let Some(default) = default {
-            ddl.store_default(rel.oid, n, default, 0)?;
+            ddl.store_default_unless_null(rel.oid, n, default)?;
         }
         if recurse {
             for child in self.children(rel.oid)? {

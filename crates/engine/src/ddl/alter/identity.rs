@@ -23,6 +23,7 @@ impl Alter<'_, '_> {
         column: &str,
         always: bool,
         options: &[SeqOption],
+        recurse: bool,
     ) -> Result<()> {
         let ddl = self.ddl;
         let n = self.column(rel, column)?;
@@ -30,6 +31,12 @@ impl Alter<'_, '_> {
             bail!(INVALID_TABLE_DEFINITION, "cannot add identity to a column of a partition");
         }
         let attr = &rel.tuple.attrs[n as usize - 1];
+        crate::ddl::sequence::check_identity_type(attr.type_oid)?;
+        self.not_only(
+            rel,
+            recurse,
+            "cannot add identity to a column of only the partitioned table",
+        )?;
         let of = format!("column \"{column}\" of relation \"{}\"", rel.name);
         if !attr.not_null {
             bail!(
@@ -65,6 +72,15 @@ impl Alter<'_, '_> {
         depend::record(ddl.rows, own, ObjectAddress::column(rel.oid, n), DependKind::Internal)
     }
 
+    /// Fails with `text` if ONLY keeps a change of an identity from the partitions, which share it.
+    fn not_only(&self, rel: &RelationDesc, recurse: bool, text: &str) -> Result<()> {
+        if rel.partition_key.is_none() || recurse {
+            return Ok(());
+        }
+        let e = Error::new(SqlState::INVALID_TABLE_DEFINITION, text.to_string());
+        Err(e.hint("Do not specify the ONLY keyword."))
+    }
+
     /// The table, and its partitions, which share its identities.
     fn tree_of_partitions(&self, rel: &RelationDesc) -> Result<Vec<Oid>> {
         match rel.partition_key {
@@ -79,12 +95,14 @@ impl Alter<'_, '_> {
         column: &str,
         always: Option<bool>,
         options: &[SeqOption],
+        recurse: bool,
     ) -> Result<()> {
         let ddl = self.ddl;
         let n = self.column(rel, column)?;
         if rel.is_partition {
             bail!(INVALID_TABLE_DEFINITION, "cannot change identity column of a partition");
         }
+        self.not_only(rel, recurse, "cannot change identity column of only the partitioned table")?;
         if rel.tuple.attrs[n as usize - 1].identity == 0 {
             bail!(
                 OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -112,12 +130,15 @@ impl Alter<'_, '_> {
         rel: &Arc<RelationDesc>,
         column: &str,
         missing_ok: bool,
+        recurse: bool,
     ) -> Result<()> {
         let ddl = self.ddl;
         let n = self.column(rel, column)?;
         if rel.is_partition {
             bail!(INVALID_TABLE_DEFINITION, "cannot drop identity from a column of a partition");
         }
+        let only = "cannot drop identity from a column of only the partitioned table";
+        self.not_only(rel, recurse, only)?;
         if rel.tuple.attrs[n as usize - 1].identity == 0 {
             let text = format!(
                 "column \"{column}\" of relation \"{}\" is not an identity column",

@@ -141,8 +141,16 @@ impl Ddl<'_> {
         alter.run(rel.oid, stmt)
     }
 
-    /// Fails if something is still to be done for changes of the relation's rows.
+    /// Fails if the session still reads the relation, or something is still to be done for
+    /// changes of its rows.
     pub fn check_unused(&self, rel: &RelationDesc, statement: &str) -> Result<()> {
+        if self.storage.in_use(rel.oid) {
+            base::bail!(
+                OBJECT_IN_USE,
+                "cannot {statement} \"{}\" because it is being used by active queries in this session",
+                rel.name
+            );
+        }
         if self.env.core.foreign_keys.is_pending_on(rel.oid) {
             base::bail!(
                 OBJECT_IN_USE,
@@ -286,9 +294,9 @@ impl Alter<'_, '_> {
                 self.typed_tables(&rel, *cascade)?;
                 self.drop_column(&rel, name, *missing_ok, *cascade, recurse)
             }
-            AlterColumnType { column, type_name, collation, using, cascade } => {
+            AlterColumnType { column, pos, type_name, collation, using, cascade } => {
                 self.typed_tables(&rel, *cascade)?;
-                let new = change_type::NewType { column, type_name, collation, using };
+                let new = change_type::NewType { column, pos: *pos, type_name, collation, using };
                 self.change_type(&rel, &new, recurse, false)
             }
             SetDefault { column, default } => {
@@ -315,12 +323,14 @@ impl Alter<'_, '_> {
             SetStorage { column, storage } => self.set_storage(&rel, column, storage, recurse),
             SetCompression { column, method } => self.set_compression(&rel, column, method),
             AddIdentity { column, always, options, .. } => {
-                self.add_identity(&rel, column, *always, options)
+                self.add_identity(&rel, column, *always, options, recurse)
             }
             SetIdentity { column, always, options } => {
-                self.set_identity(&rel, column, *always, options)
+                self.set_identity(&rel, column, *always, options, recurse)
             }
-            DropIdentity { column, missing_ok } => self.drop_identity(&rel, column, *missing_ok),
+            DropIdentity { column, missing_ok } => {
+                self.drop_identity(&rel, column, *missing_ok, recurse)
+            }
             AddConstraint(c) => self.add_constraint(table, c, recurse).map_err(|e| unplaced(e, c)),
             AlterConstraint { name, deferrable, initially_deferred, enforced, inherit } => self
                 .alter_constraint(
@@ -350,7 +360,9 @@ impl Alter<'_, '_> {
         };
         for child in children {
             self.ddl.storage.lock(child, LockMode::AccessExclusive)?;
-            all.push(self.ddl.view.relation(child)?);
+            let child = self.ddl.view.relation(child)?;
+            self.ddl.check_unused(&child, "ALTER TABLE")?;
+            all.push(child);
         }
         Ok(all)
     }
@@ -457,6 +469,8 @@ impl Ddl<'_> {
             for child in self.view.children(all[next])? {
                 if !all.contains(&child) {
                     self.storage.lock(child, LockMode::AccessExclusive)?;
+                    let rel = self.view.relation(child)?;
+                    self.check_unused(&rel, "ALTER TABLE")?;
                     all.push(child);
                 }
             }

@@ -376,7 +376,17 @@ impl Alter<'_, '_> {
         ddl.new_files_without_indexes(&new)?;
         let new = ddl.view.relation(rel.oid)?;
         ddl.storage.rewrite(rel, &new, &[])?;
-        ddl.new_index_files(rel.oid)
+        ddl.new_index_files(rel.oid)?;
+        for d in depend::dependents_of(ddl.rows, ObjectAddress::relation(rel.oid))? {
+            if d.depender.class != oids::PG_CLASS {
+                continue;
+            }
+            let Some(sequence) = ddl.view.find_relation(d.depender.object)? else { continue };
+            if sequence.kind == RelKind::Sequence && sequence.persistence != persistence {
+                ddl.set_sequence_persistence(&sequence, persistence)?;
+            }
+        }
+        Ok(())
     }
 
     fn of_type(&self, rel: &RelationDesc, name: &parser::ast::TypeName) -> Result<()> {

@@ -422,7 +422,13 @@ impl ResultRel {
                 v => text_of(run, index.desc.tuple.attrs[i].type_oid, v),
             });
         }
-        format!("Key ({})=({})", names.join(", "), texts.join(", "))
+        let mut names = names.join(", ");
+        if index.desc.columns[..index.desc.n_keys as usize].contains(&0)
+            && let Ok(text) = run.cx.hooks.key_columns(index.desc.oid)
+        {
+            names = text;
+        }
+        format!("Key ({names})=({})", texts.join(", "))
     }
 }
 

@@ -144,25 +144,31 @@ fn no_partition(run: &Run, level: &Level, key: &[Datum]) -> Error {
         .table(&*level.schema, &*rel.name);
     let (mut names, mut values) = (Vec::new(), Vec::new());
     for (k, v) in level.keys.iter().zip(key) {
-        let Key::Column(i) = k else {
-            return e.detail("Partition key of the failing row contains an expression.");
+        let type_oid = match k {
+            Key::Column(i) => {
+                names.push(rel.tuple.attrs[*i].name.to_string());
+                rel.tuple.attrs[*i].type_oid
+            }
+            Key::Expr(p) => p.ty,
         };
-        let attr = &rel.tuple.attrs[*i];
-        names.push(attr.name.to_string());
         let mut out = Vec::new();
         values.push(match v {
             Datum::Null => "null".to_string(),
-            v => match io::output(attr.type_oid, v, &run.env.io(), &mut out) {
+            v => match io::output(type_oid, v, &run.env.io(), &mut out) {
                 Ok(()) => String::from_utf8_lossy(&out).into_owned(),
                 Err(_) => "?".to_string(),
             },
         });
     }
-    e.detail(format!(
-        "Partition key of the failing row contains ({}) = ({}).",
-        names.join(", "),
-        values.join(", ")
-    ))
+    let mut names = names.join(", ");
+    if level.keys.iter().any(|k| matches!(k, Key::Expr(_))) {
+        match run.cx.hooks.key_columns(rel.oid) {
+            Ok(text) => names = text,
+            Err(_) => return e,
+        }
+    }
+    let values = values.join(", ");
+    e.detail(format!("Partition key of the failing row contains ({names}) = ({values})."))
 }
 
 impl Level {
