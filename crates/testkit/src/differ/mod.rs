@@ -11,6 +11,7 @@ mod change;
 mod choices;
 mod compare;
 mod expression;
+mod objects;
 mod query;
 mod schema;
 pub mod script;

@@ -16,11 +16,11 @@ pub struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn of(&mut self, list: &[&str]) -> String {
+    pub(super) fn of(&mut self, list: &[&str]) -> String {
         (*self.c.of(list)).to_string()
     }
 
-    fn table(&mut self) -> String {
+    pub(super) fn table(&mut self) -> String {
         match self.c.once_in(25) {
             true => "nowhere".into(),
             false => self.of(&TABLES),
@@ -62,7 +62,7 @@ impl Writer<'_> {
         }
     }
 
-    fn condition(&mut self, of: &str) -> String {
+    pub(super) fn condition(&mut self, of: &str) -> String {
         let dot = if of.is_empty() { String::new() } else { format!("{of}.") };
         match self.c.below(9) {
             0 | 1 => format!("{dot}a = {}", self.of(&INTS)),
@@ -529,7 +529,7 @@ impl Writer<'_> {
     }
 
     fn sound(&mut self) -> String {
-        match self.c.below(20) {
+        match self.c.below(26) {
             0..3 => self.insert(),
             3..5 => self.update(),
             5 => self.delete(),
@@ -538,6 +538,9 @@ impl Writer<'_> {
             9..12 => self.alter_table(),
             12..15 => self.definition_statement(),
             15..18 => self.session_statement(),
+            18..20 => self.type_statement(),
+            20..22 => self.right_statement(),
+            22..24 => self.form_statement(),
             _ => self.catalog_statement(),
         }
     }
