@@ -74,26 +74,21 @@ struct Place {
     key: AtomicU64,
     hits: AtomicU64,
     reads: AtomicU64,
-    /// The statement that has come here last.
+    /// The statement that has come here last, and hits and reads when it came.
     statement: AtomicU64,
+    before: [AtomicU64; 2],
 }
 
-/// A place's counters when the statement came there.
-struct Visit {
-    at: usize,
-    key: u64,
-    before: (u64, u64),
+impl Place {
+    /// Hits and reads since the statement came.
+    fn made(&self) -> (u64, u64) {
+        let since =
+            |now: &AtomicU64, then: &AtomicU64| now.load(Relaxed).wrapping_sub(then.load(Relaxed));
+        (since(&self.hits, &self.before[0]), since(&self.reads, &self.before[1]))
+    }
 }
 
-const _: () = assert!(CONTEXTS * OPS <= 64);
-
-/// What the thread's statement has used.
-#[derive(Default)]
-struct Statement {
-    visits: Vec<Visit>,
-    /// Hits and reads at places that others have now.
-    left: Vec<(u64, (u64, u64))>,
-}
+const _: () = assert!(CONTEXTS * OPS <= 64 && PLACES <= 128);
 
 struct Table {
     places: [Place; PLACES],
@@ -104,8 +99,8 @@ struct Table {
     touched: AtomicU64,
     /// The number of the thread's statement.
     number: AtomicU64,
-    /// The statement has come to places.
-    visited: AtomicBool,
+    /// Which places the statement has come to, a bit each.
+    visited: [AtomicU64; 2],
     /// Hits and reads of relations that have no place now; the lock also guards the keys.
     others: Mutex<HashMap<u64, (u64, u64)>>,
 }
@@ -128,8 +123,8 @@ thread_local! {
     static OWN: Cell<Option<&'static Table>> = const { Cell::new(None) };
     static BACKEND: Cell<u8> = const { Cell::new(0) };
     static LEASE: Cell<Option<Lease>> = const { Cell::new(None) };
-    static STATEMENT: RefCell<Statement> =
-        const { RefCell::new(Statement { visits: Vec::new(), left: Vec::new() }) };
+    /// Hits and reads of the thread's statement at places that other relations have now.
+    static LEFT: RefCell<Vec<(u64, (u64, u64))>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Only the thread that owns the table adds.
@@ -156,7 +151,7 @@ fn lease() -> &'static Table {
             used: std::array::from_fn(|_| AtomicU64::new(0)),
             touched: AtomicU64::new(0),
             number: AtomicU64::new(1),
-            visited: AtomicBool::new(false),
+            visited: [const { AtomicU64::new(0) }; 2],
             others: Mutex::new(HashMap::new()),
         }));
         TABLES.lock().push(table);
@@ -191,31 +186,20 @@ fn place(table: &'static Table, file: RelFile) -> &'static Place {
 }
 
 /// The thread's statement comes to a place.
-#[cold]
 fn visit(table: &Table, place: &Place, at: usize) {
-    table.visited.store(true, Relaxed);
+    let word = &table.visited[at / 64];
+    word.store(word.load(Relaxed) | 1 << (at % 64), Relaxed);
     place.statement.store(table.number.load(Relaxed), Relaxed);
-    let before = (place.hits.load(Relaxed), place.reads.load(Relaxed));
-    let key = place.key.load(Relaxed);
-    STATEMENT.with(|s| s.borrow_mut().visits.push(Visit { at, key, before }));
-}
-
-/// The difference that a visit has made.
-fn made(place: &Place, before: (u64, u64)) -> (u64, u64) {
-    let now = (place.hits.load(Relaxed), place.reads.load(Relaxed));
-    (now.0.wrapping_sub(before.0), now.1.wrapping_sub(before.1))
+    place.before[0].store(place.hits.load(Relaxed), Relaxed);
+    place.before[1].store(place.reads.load(Relaxed), Relaxed);
 }
 
 /// The place gets another relation: what the statement has made of the one it has is put away.
-fn leave(place: &Place) {
-    STATEMENT.with(|s| {
-        let mut s = s.borrow_mut();
-        let key = place.key.load(Relaxed);
-        if let Some(i) = s.visits.iter().position(|v| v.key == key) {
-            let visit = s.visits.swap_remove(i);
-            s.left.push((key, made(place, visit.before)));
-        }
-    });
+fn leave(table: &Table, place: &Place) {
+    if place.statement.load(Relaxed) == table.number.load(Relaxed) {
+        let left = (place.key.load(Relaxed), place.made());
+        LEFT.with(|all| all.borrow_mut().push(left));
+    }
     place.statement.store(0, Relaxed);
 }
 
@@ -223,41 +207,50 @@ fn leave(place: &Place) {
 #[inline]
 pub fn forget_statement() {
     let table = own();
-    if table.visited.load(Relaxed) {
-        table.visited.store(false, Relaxed);
+    if table.visited.iter().any(|word| word.load(Relaxed) != 0) {
         // The table's next thread goes on counting: no visit is taken for another statement's.
         bump(&table.number, 1);
-        STATEMENT.with(|s| {
-            let mut s = s.borrow_mut();
-            s.visits.clear();
-            s.left.clear();
-        });
+        table.visited.iter().for_each(|word| word.store(0, Relaxed));
+        LEFT.with(|all| all.borrow_mut().clear());
     }
+}
+
+/// Hits and reads of relations by this thread's statement: keys, and both counts. A relation that
+/// has lost its place and got it again is there twice.
+fn each_of_statement(mut f: impl FnMut(u64, (u64, u64))) {
+    let table = own();
+    for (half, word) in table.visited.iter().enumerate() {
+        let mut word = word.load(Relaxed);
+        while word != 0 {
+            let place = &table.places[half * 64 + word.trailing_zeros() as usize];
+            word &= word - 1;
+            f(place.key.load(Relaxed), place.made());
+        }
+    }
+    LEFT.with(|all| all.borrow().iter().for_each(|(key, used)| f(*key, *used)));
 }
 
 /// Gives `f` hits and reads of relations by this thread's statement: database and file number,
 /// both counts. Another statement begins.
 pub fn take_statement(mut f: impl FnMut((u32, u32), (u64, u64))) {
-    STATEMENT.with(|s| {
-        let s = s.borrow();
-        let table = own();
-        let visits = s.visits.iter().map(|v| (v.key, made(&table.places[v.at], v.before)));
-        let all = visits.chain(s.left.iter().copied()).filter(|u| u.1 != (0, 0));
-        all.for_each(|(key, used)| f(((key >> 32) as u32, key as u32), used));
+    each_of_statement(|key, used| {
+        if used != (0, 0) {
+            f(((key >> 32) as u32, key as u32), used);
+        }
     });
     forget_statement();
 }
 
 /// Hits and reads of a relation by this thread's statement so far.
 pub fn of_statement(file: RelFile) -> (u64, u64) {
-    let key = key_of(file.database.0, file.number);
-    STATEMENT.with(|s| {
-        let s = s.borrow();
-        let table = own();
-        let visits = s.visits.iter().map(|v| (v.key, made(&table.places[v.at], v.before)));
-        let all = visits.chain(s.left.iter().copied()).filter(|u| u.0 == key);
-        all.fold((0, 0), |sum, (_, u)| (sum.0 + u.0, sum.1 + u.1))
-    })
+    let wanted = key_of(file.database.0, file.number);
+    let mut sum = (0, 0);
+    each_of_statement(|key, used| {
+        if key == wanted {
+            sum = (sum.0 + used.0, sum.1 + used.1);
+        }
+    });
+    sum
 }
 
 /// Gives `f` what this thread has done since it was last asked: places by [`Context`], then
@@ -277,7 +270,7 @@ pub fn take_used(mut f: impl FnMut(usize, u64)) {
 
 #[cold]
 fn replace(table: &Table, place: &Place, key: u64) {
-    leave(place);
+    leave(table, place);
     let mut others = table.others.lock();
     let counted = (place.hits.load(Relaxed), place.reads.load(Relaxed));
     if counted != (0, 0) {

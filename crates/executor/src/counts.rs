@@ -1,15 +1,19 @@
 //! Counters of scans and changed rows, for the statistics views.
 //!
-//! Each thread counts in a table of its own, which nobody else touches until somebody wants to
-//! know ([`drain`]): counting costs an uncontended lock and no shared cache line. What the
-//! statement that the thread runs has counted is kept beside it, for `pg_stat_xact_*`.
+//! Each thread counts in a table of its own, with plain loads and stores; who wants to know
+//! ([`drain`]) notes what it was told already. A relation's place in the table is found by its OID;
+//! when another relation wants the place, what was counted moves to a map. Places change owners
+//! under the table's lock only, which [`drain`] takes. A table outlives its thread and is used
+//! again by the next.
+//!
+//! What the statement that the thread runs has counted is known too, for `pg_stat_xact_*`: a
+//! place's figures as they were when the statement first came there are noted.
 
 use base::Oid;
 use os::sync::Mutex;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// What was done with a relation: a table, an index, or (with OID 0) a database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -61,81 +65,238 @@ impl Counts {
 pub type Key = (Oid, Oid);
 
 /// Relations whose counts are at hand.
-const RECENT: usize = 16;
+const PLACES: usize = 32;
 
-#[derive(Default)]
+/// What is counted here: the fields of [`Counts`] but for the time, in their order.
+#[derive(Clone, Copy)]
+enum Figure {
+    Scans,
+    Returned,
+    Fetched,
+    Inserted,
+    Updated,
+    Deleted,
+    HotUpdated,
+    NewpageUpdated,
+    InsertedInVain,
+    DeletedInVain,
+}
+
+const FIGURES: usize = 10;
+
+type Figures = [AtomicU64; FIGURES];
+
+fn no_figures() -> Figures {
+    [const { AtomicU64::new(0) }; FIGURES]
+}
+
+fn counts_of(figures: impl Fn(usize) -> u64) -> Counts {
+    let at = |f: Figure| figures(f as usize);
+    Counts {
+        scans: at(Figure::Scans),
+        returned: at(Figure::Returned),
+        fetched: at(Figure::Fetched),
+        inserted: at(Figure::Inserted),
+        updated: at(Figure::Updated),
+        deleted: at(Figure::Deleted),
+        hot_updated: at(Figure::HotUpdated),
+        newpage_updated: at(Figure::NewpageUpdated),
+        last_scan: 0,
+        inserted_in_vain: at(Figure::InsertedInVain),
+        deleted_in_vain: at(Figure::DeletedInVain),
+    }
+}
+
+struct Place {
+    key: AtomicU64,
+    /// The statement that has come here last.
+    statement: AtomicU64,
+    now: Figures,
+    /// As they were when the statement came.
+    before: Figures,
+    /// What [`drain`] has told of them; written under the table's lock.
+    told: Figures,
+}
+
+impl Place {
+    fn since(&self, then: &Figures) -> Counts {
+        counts_of(|i| self.now[i].load(Relaxed).wrapping_sub(then[i].load(Relaxed)))
+    }
+
+    /// What was counted and not told, which is told now.
+    fn tell(&self) -> Counts {
+        let news = self.now.each_ref().map(|figure| figure.load(Relaxed));
+        let told = |i: usize| news[i].wrapping_sub(self.told[i].swap(news[i], Relaxed));
+        counts_of(told)
+    }
+}
+
 struct Table {
-    /// What was counted lately, each at the place its OID gives; most often it is the same again.
-    recent: [(Key, Counts); RECENT],
-    others: HashMap<Key, Counts, foldhash::fast::RandomState>,
+    places: [Place; PLACES],
+    /// The number of the thread's statement, and which places it has come to, a bit each.
+    number: AtomicU64,
+    visited: AtomicU64,
+    /// What was counted of relations that have no place now; the lock also guards the keys.
+    others: Mutex<HashMap<Key, Counts, foldhash::fast::RandomState>>,
 }
 
-impl Table {
-    #[inline]
-    fn at(&mut self, key: Key) -> &mut Counts {
-        let place = key.1.0 as usize % RECENT;
-        if self.recent[place].0 != key {
-            self.put_away(place, key);
-        }
-        &mut self.recent[place].1
-    }
+const _: () = assert!(PLACES <= 64);
 
-    #[cold]
-    fn put_away(&mut self, place: usize, key: Key) {
-        let place = &mut self.recent[place];
-        let (before, counts) = std::mem::replace(place, (key, Counts::default()));
-        if counts != Counts::default() {
-            self.others.entry(before).or_default().add(&counts);
-        }
+static TABLES: Mutex<Vec<&'static Table>> = Mutex::new(Vec::new());
+static FREE: Mutex<Vec<&'static Table>> = Mutex::new(Vec::new());
+
+/// Gives the table back when the thread ends.
+struct Lease(&'static Table);
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        OWN.set(None);
+        FREE.lock().push(self.0);
     }
 }
-
-static ALL: Mutex<Vec<Arc<Mutex<Table>>>> = Mutex::new(Vec::new());
 
 thread_local! {
-    static OWN: RefCell<Own> = const { RefCell::new(Own { table: None, statement: Vec::new() }) };
+    static OWN: Cell<Option<&'static Table>> = const { Cell::new(None) };
+    static LEASE: Cell<Option<Lease>> = const { Cell::new(None) };
+    /// What the thread's statement has counted at places that other relations have now.
+    static LEFT: RefCell<Vec<(Key, Counts)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A thread's counters.
-struct Own {
-    table: Option<Arc<Mutex<Table>>>,
-    /// What its statement has counted, the relation it used last at the end.
-    statement: Vec<(Key, Counts)>,
-}
-
-impl Own {
-    #[inline]
-    fn of_statement(&mut self, key: Key) -> &mut Counts {
-        let found = match self.statement.last() {
-            Some(last) if last.0 == key => Some(self.statement.len() - 1),
-            _ => self.statement.iter().rposition(|s| s.0 == key),
-        };
-        let at = found.unwrap_or_else(|| {
-            self.statement.push((key, Counts::default()));
-            self.statement.len() - 1
-        });
-        &mut self.statement[at].1
+#[inline]
+fn own() -> &'static Table {
+    match OWN.get() {
+        Some(table) => table,
+        None => lease(),
     }
+}
+
+#[cold]
+fn lease() -> &'static Table {
+    let free = FREE.lock().pop();
+    let table = free.unwrap_or_else(|| {
+        let place = |_| Place {
+            key: AtomicU64::new(0),
+            statement: AtomicU64::new(0),
+            now: no_figures(),
+            before: no_figures(),
+            told: no_figures(),
+        };
+        let table: &'static Table = Box::leak(Box::new(Table {
+            places: std::array::from_fn(place),
+            number: AtomicU64::new(1),
+            visited: AtomicU64::new(0),
+            others: Mutex::default(),
+        }));
+        TABLES.lock().push(table);
+        table
+    });
+    OWN.set(Some(table));
+    // While the thread ends there is nobody to give it back; then it stays taken.
+    let _ = LEASE.try_with(|l| l.set(Some(Lease(table))));
+    table
+}
+
+#[inline]
+fn number_of(key: Key) -> u64 {
+    u64::from(key.0.0) << 32 | u64::from(key.1.0)
+}
+
+fn key_of(number: u64) -> Key {
+    (Oid((number >> 32) as u32), Oid(number as u32))
+}
+
+/// Only the thread that owns the table adds.
+#[inline]
+fn bump(cell: &AtomicU64, n: u64) {
+    cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
+}
+
+#[inline]
+fn place(table: &'static Table, key: Key) -> &'static Place {
+    let at = key.1.0 as usize % PLACES;
+    let place = &table.places[at];
+    if place.key.load(Relaxed) != number_of(key) {
+        replace(table, place, key);
+    }
+    if place.statement.load(Relaxed) != table.number.load(Relaxed) {
+        visit(table, place, at);
+    }
+    place
+}
+
+/// The thread's statement comes to a place.
+fn visit(table: &Table, place: &Place, at: usize) {
+    set_bit(&table.visited, at);
+    place.statement.store(table.number.load(Relaxed), Relaxed);
+    for (before, now) in place.before.iter().zip(&place.now) {
+        before.store(now.load(Relaxed), Relaxed);
+    }
+}
+
+fn set_bit(word: &AtomicU64, at: usize) {
+    word.store(word.load(Relaxed) | 1 << at, Relaxed);
+}
+
+/// The place gets another relation.
+#[cold]
+fn replace(table: &Table, place: &Place, key: Key) {
+    let before = key_of(place.key.load(Relaxed));
+    if place.statement.load(Relaxed) == table.number.load(Relaxed) {
+        LEFT.with(|all| all.borrow_mut().push((before, place.since(&place.before))));
+    }
+    let mut others = table.others.lock();
+    let untold = place.tell();
+    if untold != Counts::default() {
+        others.entry(before).or_default().add(&untold);
+    }
+    place.key.store(number_of(key), Relaxed);
+    place.statement.store(0, Relaxed);
 }
 
 /// What this thread's statement has counted is its transaction's no longer.
 #[inline]
 pub fn forget_statement() {
-    OWN.with(|own| own.borrow_mut().statement.clear());
+    let table = own();
+    if table.visited.load(Relaxed) != 0 {
+        table.visited.store(0, Relaxed);
+        // The table's next thread goes on counting: no visit is taken for another statement's.
+        bump(&table.number, 1);
+        LEFT.with(|all| all.borrow_mut().clear());
+    }
+}
+
+/// What this thread's statement has counted; a relation that has lost its place and got it again
+/// is there twice.
+fn each_of_statement(mut f: impl FnMut(Key, &Counts)) {
+    let table = own();
+    let mut visited = table.visited.load(Relaxed);
+    while visited != 0 {
+        let place = &table.places[visited.trailing_zeros() as usize];
+        visited &= visited - 1;
+        let key = key_of(place.key.load(Relaxed));
+        // Transactions are a database's and no relation's.
+        if key.1.is_valid() {
+            f(key, &place.since(&place.before));
+        }
+    }
+    LEFT.with(|all| all.borrow().iter().for_each(|(key, counts)| f(*key, counts)));
 }
 
 /// Gives `f` what this thread's statement has counted, which is forgotten.
-pub fn take_statement(mut f: impl FnMut(Key, &Counts)) {
-    OWN.with(|own| own.borrow_mut().statement.drain(..).for_each(|(key, counts)| f(key, &counts)));
+pub fn take_statement(f: impl FnMut(Key, &Counts)) {
+    each_of_statement(f);
+    forget_statement();
 }
 
 /// What this thread's statement has counted of a relation.
 pub fn of_statement(key: Key) -> Counts {
-    OWN.with(|own| {
-        let own = own.borrow();
-        let found = own.statement.iter().find(|s| s.0 == key);
-        found.map_or_else(Counts::default, |s| s.1)
-    })
+    let mut sum = Counts::default();
+    each_of_statement(|k, counts| {
+        if k == key {
+            sum.add(counts);
+        }
+    });
+    sum
 }
 
 /// Some session has `track_counts` off.
@@ -167,84 +328,60 @@ pub fn is_off() -> bool {
     may_be_off() && OFF.get()
 }
 
+/// Counts figures of a relation.
 #[inline]
-fn with(key: Key, change: impl Fn(&mut Counts)) {
+fn count<const N: usize>(key: Key, figures: [(Figure, u64); N]) {
     if is_off() {
         return;
     }
-    OWN.with(|own| {
-        let mut own = own.borrow_mut();
-        if key.1.is_valid() {
-            change(own.of_statement(key));
-        }
-        let table = own.table.get_or_insert_with(|| {
-            let table = Arc::new(Mutex::new(Table::default()));
-            ALL.lock().push(Arc::clone(&table));
-            table
-        });
-        change(table.lock().at(key));
-    });
+    let place = place(own(), key);
+    for (figure, n) in figures {
+        bump(&place.now[figure as usize], n);
+    }
 }
 
-/// Counts scans of a relation, what they read and what they fetched. `now` is when the last
-/// began, 0 if that is not known.
+/// Counts scans of a relation, what they read and what they fetched.
 #[inline]
 pub fn scanned(key: Key, scans: u64, returned: u64, fetched: u64) {
-    with(key, |c| {
-        c.scans += scans;
-        c.returned += returned;
-        c.fetched += fetched;
-    });
+    use Figure::{Fetched, Returned, Scans};
+    count(key, [(Scans, scans), (Returned, returned), (Fetched, fetched)]);
 }
 
 /// Counts rows changed: inserted, updated, deleted.
 pub fn changed(key: Key, inserted: u64, updated: u64, deleted: u64) {
-    with(key, |c| {
-        c.inserted += inserted;
-        c.updated += updated;
-        c.deleted += deleted;
-    });
+    use Figure::{Deleted, Inserted, Updated};
+    count(key, [(Inserted, inserted), (Updated, updated), (Deleted, deleted)]);
 }
 
 /// Counts rows among those updated: without a new index entry, and to another page.
 pub fn updated(key: Key, hot: u64, newpage: u64) {
-    with(key, |c| {
-        c.hot_updated += hot;
-        c.newpage_updated += newpage;
-    });
+    count(key, [(Figure::HotUpdated, hot), (Figure::NewpageUpdated, newpage)]);
 }
 
 /// What a transaction that was rolled back had changed.
 pub fn rolled_back(key: Key, inserted: u64, deleted: u64) {
-    with(key, |c| {
-        c.inserted_in_vain += inserted;
-        c.deleted_in_vain += deleted;
-    });
+    count(key, [(Figure::InsertedInVain, inserted), (Figure::DeletedInVain, deleted)]);
 }
 
 /// Counts the end of a transaction in a database.
 #[inline]
 pub fn transaction(database: Oid, committed: bool) {
-    with((database, Oid::INVALID), |c| match committed {
-        true => c.scans += 1,
-        false => c.returned += 1,
-    });
+    let figure = if committed { Figure::Scans } else { Figure::Returned };
+    count((database, Oid::INVALID), [(figure, 1)]);
 }
 
 /// Takes what all threads have counted since the last time.
 pub fn drain(mut take: impl FnMut(Key, &Counts)) {
-    let mut all = ALL.lock();
-    for table in all.iter() {
-        let mut table = table.lock();
-        for place in 0..RECENT {
-            table.put_away(place, Key::default());
+    for table in TABLES.lock().iter() {
+        let mut others = table.others.lock();
+        for place in &table.places {
+            let untold = place.tell();
+            if untold != Counts::default() {
+                take(key_of(place.key.load(Relaxed)), &untold);
+            }
         }
-        for (key, counts) in table.others.drain() {
-            take(key, &counts);
-        }
+        others.drain().for_each(|(key, counts)| take(key, &counts));
     }
-    // Those of threads that have ended are empty now.
-    all.retain(|t| Arc::strong_count(t) > 1);
 }
 
 #[cfg(test)]
