@@ -655,7 +655,7 @@ impl Txn {
     /// True if the session has the lock in this mode or a stronger one.
     pub fn holds_lock(&self, tag: LockTag, mode: LockMode) -> bool {
         let local = self.backend.local_locks();
-        LockMode::ALL.iter().any(|m| *m >= mode && local.held.contains_key(&(tag, *m)))
+        LockMode::ALL.iter().any(|m| *m >= mode && local.held.contains(&(tag, *m)))
     }
 
     /// Takes a row for the transaction, or says who is in the way. The caller has the row's
@@ -689,7 +689,7 @@ impl Txn {
     ) -> Result<bool> {
         let tag = LockTag::Tuple { db: key.db, rel: key.rel, tid: key.tid };
         let mode = strength.queue_mode();
-        let queued = self.backend.local_locks().held.contains_key(&(tag, mode));
+        let queued = self.backend.local_locks().held.contains(&(tag, mode));
         if !queued {
             let outcome =
                 self.mgr().locks().acquire(&self.backend, tag, mode, wait, self.owner())?;
@@ -784,7 +784,8 @@ impl Backend {
     pub fn unlock_all_advisory(&self) {
         let held: Vec<(LockTag, LockMode)> = {
             let local = self.local_locks();
-            local.held.keys().filter(|k| matches!(k.0, LockTag::Advisory { .. })).copied().collect()
+            let advisory = |k: &&(LockTag, LockMode)| matches!(k.0, LockTag::Advisory { .. });
+            local.held.iter().map(|(key, _)| key).filter(advisory).copied().collect()
         };
         for (tag, mode) in held {
             while self.unlock_session(tag, mode) {}

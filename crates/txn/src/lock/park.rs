@@ -112,7 +112,7 @@ impl Backend {
                 locks.give_up(self, parked);
             } else {
                 locks.stop_waiting(self);
-                self.local_locks().held.entry((parked.tag, parked.mode)).or_default().add(owner);
+                self.local_locks().held.count((parked.tag, parked.mode), owner);
             }
         }
         if let Some(place) = place {

@@ -9,7 +9,6 @@ use crate::interrupts::{LOCK_STATE, LOCK_WAITING};
 use crate::manager::TxnManager;
 use base::{Result, Xid, bail};
 use hashbrown::HashMap;
-use hashbrown::hash_map::Entry;
 use os::clock::monotonic_nanos;
 use os::sync::atomic::{AtomicU64, Ordering};
 use os::sync::{Mutex, RwLock, futex_wait};
@@ -283,21 +282,15 @@ impl LockManager {
     ) -> Result<LockOutcome> {
         {
             let mut local = me.local_locks();
-            match local.held.entry((tag, mode)) {
-                Entry::Occupied(mut held) => {
-                    held.get_mut().add(owner);
-                    return Ok(LockOutcome::AlreadyHeld);
-                }
-                Entry::Vacant(place) => {
-                    if self.acquire_fast(me, tag, mode) {
-                        let held = place.insert(LocalLock::default());
-                        held.fast = true;
-                        held.add(owner);
-                        let near = std::ptr::from_ref(held) as usize;
-                        local.near = near;
-                        return Ok(LockOutcome::Granted);
-                    }
-                }
+            if let Some(held) = local.held.get_mut(&(tag, mode)) {
+                held.add(owner);
+                return Ok(LockOutcome::AlreadyHeld);
+            }
+            if self.acquire_fast(me, tag, mode) {
+                let held = local.held.add((tag, mode), LocalLock::fast(owner));
+                let near = std::ptr::from_ref(held) as usize;
+                local.near = near;
+                return Ok(LockOutcome::Granted);
             }
         }
         if let Some((db, rel)) = strong(tag, mode) {
@@ -309,7 +302,7 @@ impl LockManager {
             self.forget_strong(tag, mode);
             return outcome;
         }
-        me.local_locks().held.entry((tag, mode)).or_default().add(owner);
+        me.local_locks().held.count((tag, mode), owner);
         Ok(LockOutcome::Granted)
     }
 
@@ -600,7 +593,7 @@ impl LockManager {
             if kept && let Some((_, rel)) = strong(tag, mode) {
                 self.strong.add(rel);
             }
-            to.local_locks().held.entry((tag, mode)).or_default().add(Owner::Level(0));
+            to.local_locks().held.count((tag, mode), Owner::Level(0));
         }
     }
 
@@ -610,7 +603,7 @@ impl LockManager {
             self.strong.add(rel);
         }
         self.partition(&tag).lock().entry(tag).or_default().grant(me.id(), mode.bit());
-        me.local_locks().held.entry((tag, mode)).or_default().add(Owner::Level(0));
+        me.local_locks().held.count((tag, mode), Owner::Level(0));
     }
 
     pub(crate) fn release_all(&self, me: &Backend) {
