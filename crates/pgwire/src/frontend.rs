@@ -100,12 +100,10 @@ pub fn length(bytes: &[u8]) -> Result<Option<usize>> {
     if bytes.is_empty() {
         return Ok(None);
     }
-    let limit = match bytes[0] {
-        b'Q' | b'P' | b'B' | b'd' | b'F' => MAX_LENGTH,
-        b'D' | b'E' | b'C' | b'S' | b'H' | b'c' | b'X' => MAX_SMALL,
-        b'f' | b'p' => MAX_SMALL.max(65_536),
-        other => return Err(fatal(format!("invalid frontend message type {other}"))),
-    };
+    let limit = most(bytes[0]);
+    if limit == 0 {
+        return Err(fatal(format!("invalid frontend message type {}", bytes[0])));
+    }
     if bytes.len() < 5 {
         return Ok(None);
     }
@@ -114,6 +112,26 @@ pub fn length(bytes: &[u8]) -> Result<Option<usize>> {
         return Err(fatal("invalid message length".into()));
     }
     Ok(Some(len + 1))
+}
+
+/// The length of a message of this kind at most, without its first byte; 0 if there is no such
+/// kind.
+#[inline]
+fn most(kind: u8) -> usize {
+    match kind {
+        b'Q' | b'P' | b'B' | b'd' | b'F' => MAX_LENGTH,
+        b'D' | b'E' | b'C' | b'S' | b'H' | b'c' | b'X' => MAX_SMALL,
+        b'f' | b'p' => MAX_SMALL.max(65_536),
+        _ => 0,
+    }
+}
+
+/// What [`length`] says, if the message is whole and nothing is wrong with that.
+#[inline]
+pub fn whole(bytes: &[u8]) -> Option<usize> {
+    let [kind, length @ ..] = bytes.first_chunk::<5>()?;
+    let len = u32::from_be_bytes(*length) as usize;
+    (len >= 4 && len <= most(*kind) && len < bytes.len()).then_some(len + 1)
 }
 
 /// Reads the message that `bytes` is exactly.
@@ -226,7 +244,9 @@ mod tests {
                 let mut m = vec![kind];
                 m.extend((n + 4).to_be_bytes());
                 m.extend((0..n).map(|i| ((i * 7919 + n * 31) >> 3) as u8 & 0x3F));
-                let _ = length(&m);
+                let known = length(&m).ok().flatten();
+                assert_eq!(whole(&m), known);
+                assert_eq!(whole(&m[..m.len() - 1]), None);
                 let _ = decode(&m);
             }
         }

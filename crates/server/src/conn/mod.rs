@@ -196,6 +196,14 @@ impl Conn {
             if matches!(self.phase, Phase::Closing) || self.left.is_some() {
                 return;
             }
+            if matches!(self.phase, Phase::Serving)
+                && let Some(len) = frontend::whole(self.wire.pending())
+            {
+                if let Err(e) = self.message(len) {
+                    self.fail(e);
+                }
+                continue;
+            }
             const HANDSHAKE: u8 = 0x16;
             if matches!(self.phase, Phase::Startup)
                 && self.wire.tls().is_none()
