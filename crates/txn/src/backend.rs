@@ -243,14 +243,15 @@ impl Backend {
         *self.place.lock() = place;
     }
 
+    /// True if the statement that runs, or has just run, has kept a place in a row's queue.
     #[inline]
-    pub(crate) fn has_place(&self) -> bool {
+    pub fn has_row_place(&self) -> bool {
         self.has_place.load(Ordering::Relaxed)
     }
 
     #[inline]
     pub(crate) fn take_place(&self) -> Option<Place> {
-        if !self.has_place() {
+        if !self.has_row_place() {
             return None;
         }
         let place = *self.place.lock();

@@ -614,6 +614,7 @@ impl Txn {
         }
         let mgr = self.mgr();
         mgr.locks().release_owned(&self.backend, |o| o != Owner::Session);
+        self.backend.take_place();
         let (keys, kept) = {
             let mut inner = self.inner.lock();
             (std::mem::take(&mut inner.row_keys), inner.kept.take())
@@ -677,14 +678,14 @@ impl Txn {
         mgr.rows().conflict(mgr, &self.backend, key, strength)
     }
 
-    /// Waits until `xid`, which is in the way of `strength` on the row, is over. No latch may
-    /// be held. False: it is not over, and `wait` says not to wait. Who waits keeps the first
-    /// place in the row's queue until [`Txn::leave_row_queue`].
+    /// Waits until the first place in the row's queue is reached, and `xid`, which is in the way
+    /// of `strength` on the row, is over. No latch may be held. False: it is not over, and `wait`
+    /// says not to wait. Who waits keeps the place until [`Txn::leave_row_queue`].
     pub fn wait_for_row(
         &self,
         key: &RowKey,
         strength: RowStrength,
-        xid: Xid,
+        xid: Option<Xid>,
         wait: Wait,
     ) -> Result<bool> {
         let tag = LockTag::Tuple { db: key.db, rel: key.rel, tid: key.tid };
@@ -698,6 +699,7 @@ impl Txn {
                 return Ok(false);
             }
         }
+        let Some(xid) = xid else { return Ok(true) };
         if wait == Wait::NoWait {
             let over = !self.mgr().is_running(xid)?;
             if !over {
@@ -717,17 +719,24 @@ impl Txn {
         self.unlock(tag, strength.queue_mode());
     }
 
-    /// A statement leaves its thread while it waits for the row. Until it is done the session has
-    /// the place in the row's queue that it had reached.
+    /// A statement leaves its thread while it waits for the row, or goes on to the row's new
+    /// version. Until it is done the session has the place in the row's queue that it had reached.
     pub fn keep_row_place(&self, key: &RowKey, strength: RowStrength) {
         let tag = LockTag::Tuple { db: key.db, rel: key.rel, tid: key.tid };
         self.backend.keep_place(tag, strength.queue_mode(), self.owner());
     }
 
-    /// True if the running statement has a place in a row's queue, from when it left its thread.
+    /// True if the running statement has left its thread to reach the first place in the row's
+    /// queue, and has not reached it.
+    pub fn is_in_row_queue(&self, key: &RowKey, strength: RowStrength) -> bool {
+        let tag = LockTag::Tuple { db: key.db, rel: key.rel, tid: key.tid };
+        self.backend.awaits_parked(tag, strength.queue_mode())
+    }
+
+    /// True if the running statement has kept a place in a row's queue.
     #[inline]
     pub fn has_row_place(&self) -> bool {
-        self.backend.has_place()
+        self.backend.has_row_place()
     }
 
     /// The statement has got the row; if it has a place in this row's queue that stays until the
@@ -740,7 +749,7 @@ impl Txn {
         }
     }
 
-    /// A statement that had left its thread is done: nothing is left of what it waited for but
+    /// A statement that has kept a place is done: nothing is left of what it waited for but
     /// the place in the queue of a row that it got.
     pub fn settle_wait(&self) {
         self.backend.settle_wait(self.owner());

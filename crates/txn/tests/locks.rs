@@ -131,7 +131,7 @@ fn a_deadlock_over_transactions_and_rows() {
     until("waiting", || waits(&world.mgr, 2));
     os::thread::sleep(Duration::from_millis(100));
     let strength = RowStrength::Update;
-    let error = a.wait_for_row(&row(1), strength, xb, Wait::Block).unwrap_err();
+    let error = a.wait_for_row(&row(1), strength, Some(xb), Wait::Block).unwrap_err();
     assert_eq!(
         detail(&error),
         format!(
@@ -289,7 +289,9 @@ fn row_locks_conflict_as_they_should() {
     assert_eq!(c.row_conflict(&row(1), RowStrength::KeyShare).unwrap(), None);
     let conflict = c.row_conflict(&row(1), RowStrength::Share).unwrap().unwrap();
     assert_eq!((conflict.xid, conflict.strength), (b.xid().unwrap(), RowStrength::NoKeyUpdate));
-    assert!(!c.wait_for_row(&row(1), RowStrength::Share, conflict.xid, Wait::NoWait).unwrap());
+    assert!(
+        !c.wait_for_row(&row(1), RowStrength::Share, Some(conflict.xid), Wait::NoWait).unwrap()
+    );
     world.mgr.rows().carry(&world.mgr, &row(1), &row(2)).unwrap();
     assert!(c.row_conflict(&row(2), RowStrength::Share).unwrap().is_some());
     b.commit(CommitData::default(), &mut |_| Ok(())).unwrap();
@@ -324,7 +326,8 @@ fn rows_are_handed_on_and_nothing_is_lost() {
                     let at = random(4);
                     let key = row(at as u16 + 1);
                     while let Some(c) = txn.lock_row(&key, RowStrength::Update).unwrap() {
-                        txn.wait_for_row(&key, RowStrength::Update, c.xid, Wait::Block).unwrap();
+                        txn.wait_for_row(&key, RowStrength::Update, Some(c.xid), Wait::Block)
+                            .unwrap();
                     }
                     txn.leave_row_queue(&key, RowStrength::Update);
                     let before = rows[at as usize].load(Ordering::Relaxed);

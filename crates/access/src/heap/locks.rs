@@ -93,9 +93,41 @@ impl RowQueue<'_> {
         }
     }
 
-    /// Waits until `xid`, which is in the way of `strength`, is over; false if it may not wait.
-    /// No latch is held.
-    pub fn wait(&self, strength: RowStrength, wait: Wait, xid: Xid) -> Result<bool> {
+    /// What was waited for was replaced meanwhile: the place is for the new version, which the
+    /// statement looks at next.
+    pub fn hand_on(&self) {
+        for strength in self.reached() {
+            self.x.txn.keep_row_place(&self.key.get(), strength);
+        }
+        self.held.set(0);
+    }
+
+    /// The strengths that were waited for.
+    fn reached(&self) -> impl Iterator<Item = RowStrength> + use<> {
+        let held = self.held.get();
+        let all = [
+            RowStrength::KeyShare,
+            RowStrength::Share,
+            RowStrength::NoKeyUpdate,
+            RowStrength::Update,
+        ];
+        all.into_iter().filter(move |strength| held & 1 << *strength as u8 != 0)
+    }
+
+    /// True if the row is another one's first: the statement has left its thread with a place in
+    /// the row's queue that has not been reached yet.
+    #[inline]
+    pub fn is_early(&self, page: &Bytes, offset: u16, strength: RowStrength) -> bool {
+        if !self.x.txn.has_row_place() {
+            return false;
+        }
+        self.find(page, offset);
+        self.x.txn.is_in_row_queue(&self.key.get(), strength)
+    }
+
+    /// Waits until `xid`, which is in the way of `strength`, is over, or with none for nothing but
+    /// the place in the queue; false if it may not wait. No latch is held.
+    pub fn wait(&self, strength: RowStrength, wait: Wait, xid: Option<Xid>) -> Result<bool> {
         let done = txn::about::waiting(self.verb, self.tid, &self.rel.about.name, || {
             self.x.txn.wait_for_row(&self.key.get(), strength, xid, wait)
         });
@@ -114,16 +146,8 @@ impl RowQueue<'_> {
 
 impl Drop for RowQueue<'_> {
     fn drop(&mut self) {
-        let all = [
-            RowStrength::KeyShare,
-            RowStrength::Share,
-            RowStrength::NoKeyUpdate,
-            RowStrength::Update,
-        ];
-        for strength in all {
-            if self.held.get() & 1 << strength as u8 != 0 {
-                self.x.txn.leave_row_queue(&self.key.get(), strength);
-            }
+        for strength in self.reached() {
+            self.x.txn.leave_row_queue(&self.key.get(), strength);
         }
     }
 }

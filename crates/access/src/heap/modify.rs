@@ -250,14 +250,15 @@ impl HeapRel {
         };
         let busy = match standing(&self.storage, x.snapshot, t, tid, &facts)? {
             Standing::Free => match self.row_conflict(x, tid, mode)? {
+                None if queue.is_early(page, tid.offset, mode) => None,
                 None => {
                     queue.claim(page, tid.offset);
                     return Ok((Step::Free, Some(latches)));
                 }
-                Some(xid) => xid,
+                Some(xid) => Some(xid),
             },
-            Standing::Busy { xid, .. } => xid,
-            other => return Ok((Step::Stop(stop(other)), None)),
+            Standing::Busy { xid, .. } => Some(xid),
+            other => return Ok((Step::Stop(stop(other, queue)), None)),
         };
         queue.find(page, tid.offset);
         drop(latches);
@@ -562,17 +563,18 @@ impl HeapRel {
             let facts = PageFacts::of(&page);
             let Some(t) = page::tuple(&page, tid.offset) else { return Ok(Outcome::Invisible) };
             let busy = match standing(&self.storage, x.snapshot, t, tid, &facts)? {
+                Standing::Free if queue.is_early(&page, tid.offset, mode) => None,
                 Standing::Free => match self.take_row(x, tid, mode)? {
                     None => {
                         queue.claim(&page, tid.offset);
                         return Ok(Outcome::Done(tid, IndexUpdates::None));
                     }
-                    Some(xid) => xid,
+                    Some(xid) => Some(xid),
                 },
                 Standing::Busy { keys: false, next, .. } if mode == RowStrength::KeyShare => {
                     let prior = facts.xid(t.xmax_raw());
                     match self.take_row(x, tid, mode)? {
-                        Some(xid) => xid,
+                        Some(xid) => Some(xid),
                         None => {
                             drop(page);
                             return match self.lock_later(x, next, prior, wait)? {
@@ -582,8 +584,8 @@ impl HeapRel {
                         }
                     }
                 }
-                Standing::Busy { xid, .. } => xid,
-                other => return Ok(stop(other)),
+                Standing::Busy { xid, .. } => Some(xid),
+                other => return Ok(stop(other, &queue)),
             };
             queue.find(&page, tid.offset);
             drop(page);
@@ -621,7 +623,7 @@ impl HeapRel {
                 let queue = self.queue(x, tid, "locking");
                 queue.find(&page, tid.offset);
                 drop(page);
-                if !queue.wait(mode, wait, xid)? {
+                if !queue.wait(mode, wait, Some(xid))? {
                     return Ok(false);
                 }
                 continue;
@@ -678,10 +680,13 @@ impl HeapRel {
     }
 }
 
-fn stop(standing: Standing) -> Outcome {
+fn stop(standing: Standing, queue: &RowQueue<'_>) -> Outcome {
     match standing {
         Standing::SelfModified(cid) => Outcome::SelfModified(cid),
-        Standing::Updated(next) => Outcome::Updated(next),
+        Standing::Updated(next) => {
+            queue.hand_on();
+            Outcome::Updated(next)
+        }
         Standing::Deleted => Outcome::Deleted,
         Standing::Moved => Outcome::Moved,
         Standing::Invisible | Standing::Free | Standing::Busy { .. } => Outcome::Invisible,

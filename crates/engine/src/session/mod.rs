@@ -399,8 +399,8 @@ impl Session {
         self.may_park && !self.logs && !interrupts.has_clocks()
     }
 
-    /// After a statement: true if it has left its thread. One that had left before and is done now
-    /// leaves no request behind, but may keep its place in the queue of a row that it got.
+    /// After a statement: true if it has left its thread. One that had left before, or waited for a
+    /// row, leaves no request behind, but may keep its place in the queue of a row that it got.
     pub(super) fn settle_wait(&mut self, again: bool, result: &Result<()>) -> bool {
         self.end_counting();
         let left = matches!(result, Err(e) if e.is_parked());
@@ -409,7 +409,7 @@ impl Session {
             let event = self.core.backend.parked_event();
             self.place.update(|info| info.parked = event.filter(|_| left));
         }
-        if again && !left {
+        if !left && (again || self.core.backend.has_row_place()) {
             match self.core.txn_if_any() {
                 Some(txn) => txn.settle_wait(),
                 None => self.core.backend.abandon_wait(),

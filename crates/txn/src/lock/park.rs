@@ -81,6 +81,12 @@ impl Backend {
         self.parked().map(|p| p.tag.wait_event())
     }
 
+    /// True if the session has left this request, and it has not been granted.
+    pub(crate) fn awaits_parked(&self, tag: LockTag, mode: LockMode) -> bool {
+        let granted = self.interrupts().word.load(Ordering::SeqCst) & STATE == GRANTED;
+        !granted && self.parked().is_some_and(|p| (p.tag, p.mode) == (tag, mode))
+    }
+
     /// Takes back what a parked statement waited for, if it is not going to be run again.
     pub fn abandon_wait(&self) {
         self.take_place();
