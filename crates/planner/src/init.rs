@@ -460,7 +460,6 @@ impl Root<'_> {
     /// After the classes are known: leaves out joins that add nothing, and notes the classes of
     /// join conditions that were kept apart.
     pub fn finish_conditions(&mut self, items: &mut JoinItem) -> Result<()> {
-        self.generate_base_implied()?;
         self.remove_useless_joins(items)?;
         let all: Vec<Rc<Restriction>> =
             self.rels.iter().flat_map(|r| r.join_info.iter().cloned()).collect();

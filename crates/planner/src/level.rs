@@ -586,56 +586,125 @@ impl Root<'_> {
             &self.query.rtable[index as usize - 1].kind,
             RteKind::Subquery { barrier: true, .. }
         );
-        if barrier
-            || query.limit_count.is_some()
-            || query.limit_offset.is_some()
-            || query.set_operations.is_some()
-            || !query.windows.is_empty()
-            || query.has_target_srfs
-            || !query.grouping_sets.is_empty()
-            || query.command != CmdType::Select
-        {
+        if barrier || !takes_quals(query) {
             return Ok(());
         }
         let mut kept = Vec::new();
         for r in std::mem::take(&mut self.rels[rel].restrictions) {
-            if r.pseudoconstant
+            let unfit = r.pseudoconstant
                 || walk::any(&r.clause, &mut |e| {
                     matches!(e, Expr::SubPlan(_)) || matches!(e, Expr::Var(v) if v.attno <= 0)
                 })
-                || volatility::has_volatile(&r.clause, self.env)?
-            {
+                || volatility::has_volatile(&r.clause, self.env)?;
+            if unfit || !self.moves_into(&r.clause, index, query)? {
                 kept.push(r);
                 continue;
             }
-            let mut moved = r.clause.clone();
-            let mut possible = true;
-            walk::replace(&mut moved, &mut |e| match e {
-                Expr::Var(v) if v.varno == index => {
-                    let t = query.target_list.iter().find(|t| t.resno == v.attno)?;
-                    let distinct_ok = query.distinct_clause.is_empty()
-                        || query.distinct_clause.iter().any(|d| d.target_ref == t.sort_group_ref);
-                    possible &=
-                        distinct_ok && !walk::any(&t.expr, &mut |x| matches!(x, Expr::SubLink(_)));
-                    possible &= volatility::has_volatile(&t.expr, self.env).is_ok_and(|v| !v);
-                    Some(t.expr.clone())
-                }
-                _ => None,
-            });
-            if !possible {
-                kept.push(r);
-                continue;
-            }
-            let grouped =
-                query.has_aggs || !query.group_clause.is_empty() || query.having.is_some();
-            let place = if grouped { &mut query.having } else { &mut query.jointree.quals };
-            let mut all: Vec<Expr> = place.take().into_iter().collect();
-            all.push(moved);
-            *place = walk::conjoin(all.into_iter().flat_map(walk::conjuncts).collect());
+            move_into(&r.clause, index, query);
         }
         self.rels[rel].restrictions = kept;
         Ok(())
     }
+
+    /// Whether a condition on columns of entry `index` may be tested in its query.
+    fn moves_into(&self, clause: &Expr, index: u32, query: &Query) -> Result<bool> {
+        let mut columns = Vec::new();
+        walk::each(clause, &mut |e| {
+            if let Expr::Var(v) = e
+                && v.varno == index
+            {
+                columns.push((v.attno, v.ty));
+            }
+        });
+        if let Some(op) = &query.set_operations {
+            for leaf in operands(op) {
+                let RteKind::Subquery { query, .. } = &query.rte(leaf).kind else {
+                    return Ok(false);
+                };
+                if !self.moves_into(clause, index, query)? {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
+        for (column, ty) in columns {
+            let Some(t) = query.target_list.iter().find(|t| t.resno == column) else {
+                return Ok(false);
+            };
+            let distinct = &query.distinct_clause;
+            let kept_apart =
+                distinct.is_empty() || distinct.iter().any(|d| d.target_ref == t.sort_group_ref);
+            if !kept_apart
+                || t.expr.ty() != ty
+                || walk::any(&t.expr, &mut |x| matches!(x, Expr::SubLink(_)))
+                || volatility::has_volatile(&t.expr, self.env)?
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The entries that a set operation is of.
+fn operands(op: &ir::SetOperation) -> Vec<u32> {
+    let mut out = Vec::new();
+    for side in [&op.left, &op.right] {
+        match side {
+            ir::SetOperand::Table(index) => out.push(*index),
+            ir::SetOperand::Operation(inner) => out.extend(operands(inner)),
+        }
+    }
+    out
+}
+
+/// Whether conditions on its output may be tested in a query: it gives each row for itself.
+fn takes_quals(query: &Query) -> bool {
+    let plain = query.limit_count.is_none()
+        && query.limit_offset.is_none()
+        && query.windows.is_empty()
+        && !query.has_target_srfs
+        && query.grouping_sets.is_empty()
+        && query.command == CmdType::Select;
+    let Some(op) = &query.set_operations else { return plain };
+    plain
+        && !has_except(op)
+        && operands(op).into_iter().all(|leaf| match &query.rte(leaf).kind {
+            RteKind::Subquery { query, .. } => takes_quals(query),
+            _ => false,
+        })
+}
+
+fn has_except(op: &ir::SetOperation) -> bool {
+    let within = |side: &ir::SetOperand| match side {
+        ir::SetOperand::Table(_) => false,
+        ir::SetOperand::Operation(inner) => has_except(inner),
+    };
+    op.kind == ir::SetOpKind::Except || within(&op.left) || within(&op.right)
+}
+
+/// Adds a condition on columns of entry `index` to its query, or to all of a set operation.
+fn move_into(clause: &Expr, index: u32, query: &mut Query) {
+    if let Some(op) = &query.set_operations {
+        for leaf in operands(op) {
+            if let RteKind::Subquery { query, .. } = &mut query.rtable[leaf as usize - 1].kind {
+                move_into(clause, index, query);
+            }
+        }
+        return;
+    }
+    let mut moved = clause.clone();
+    walk::replace(&mut moved, &mut |e| match e {
+        Expr::Var(v) if v.varno == index => {
+            query.target_list.iter().find(|t| t.resno == v.attno).map(|t| t.expr.clone())
+        }
+        _ => None,
+    });
+    let grouped = query.has_aggs || !query.group_clause.is_empty() || query.having.is_some();
+    let place = if grouped { &mut query.having } else { &mut query.jointree.quals };
+    let mut all: Vec<Expr> = place.take().into_iter().collect();
+    all.push(moved);
+    *place = walk::conjoin(all.into_iter().flat_map(walk::conjuncts).collect());
 }
 
 fn take(e: &mut Expr) -> Expr {

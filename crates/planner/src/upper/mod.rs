@@ -127,6 +127,8 @@ impl Root<'_> {
         self.having = having;
         self.need_modify_columns(&output);
         let mut items = self.deconstruct()?;
+        // Subqueries take conditions in: what classes imply too.
+        self.generate_base_implied()?;
         self.plan_sources()?;
         self.finish_conditions(&mut items)?;
         self.note_orders()?;
