@@ -149,5 +149,7 @@ pub fn tiny() -> ExecSettings {
         work_mem: 64 << 10,
         hash_mem_multiplier: 1.0,
         temp: Some(TempSpace::new(disk, dir, 1)),
+        log_lock_failures: false,
+        synchronize_scans: false,
     }
 }
