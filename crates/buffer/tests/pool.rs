@@ -225,7 +225,7 @@ fn all_orders(method: IoMethod) {
     let orders: [(Vec<u32>, Strategy); 4] = [
         ((0..500).collect(), Strategy::BulkRead),
         ((0..500).rev().collect(), Strategy::Normal),
-        ((0..500).step_by(7).chain(3..20).collect(), Strategy::Vacuum),
+        ((0..500).step_by(7).chain(3..20).collect(), Strategy::Vacuum(32)),
         ((0..500).map(|i| i * 37 % 500).collect(), Strategy::Normal),
     ];
     for (order, strategy) in orders {
