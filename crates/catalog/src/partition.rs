@@ -63,6 +63,8 @@ pub struct KeyColumn {
     pub hash: Oid,
     /// Collation.
     pub collation: Oid,
+    /// What it stands for in this database.
+    pub hash_collation: Oid,
     /// The operator family, for conditions that name its operators.
     pub family: Oid,
     /// The type the operator class is for.
@@ -94,7 +96,6 @@ impl Partitioning {
             let class = view.opclass(*class)?;
             let ty = class.input_type;
             let collation = key.collations.get(i).copied().unwrap_or_default();
-            let collation = view.concrete_collation(collation);
             let number = if key.strategy == b'h' { 2 } else { 1 };
             let proc = view.amproc(class.family, ty, ty, number)?.unwrap_or_default();
             // The class of an enum's column is for any enum; the column says for which.
@@ -110,6 +111,7 @@ impl Partitioning {
                 cmp,
                 hash: proc,
                 collation,
+                hash_collation: view.concrete_collation(collation),
                 family: class.family,
                 input_type: ty,
             });
@@ -262,7 +264,7 @@ impl Partitioning {
             let entry = functions::lookup(key.hash).filter(|e| e.has_body).ok_or_else(|| {
                 Error::unsupported(format!("hashing values with function {}", key.hash))
             })?;
-            let info = CallInfo { collation: key.collation, ..CallInfo::of(key.hash) };
+            let info = CallInfo { collation: key.hash_collation, ..CallInfo::of(key.hash) };
             let mut state = CallState::default();
             let mut cx = FnCtx { env: &env, call: &info, state: &mut state };
             let hash = match entry.call(&mut cx, &[value.clone(), Datum::I64(SEED as i64)])? {

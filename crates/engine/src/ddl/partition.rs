@@ -380,8 +380,14 @@ impl Ddl<'_> {
         Ok((all, texts.join(", ")))
     }
 
-    /// A new bound must not overlap those that are there.
-    fn check_overlap(&self, child: &str, parent: &RelationDesc, bound: &StoredBound) -> Result<()> {
+    /// A new bound, which is written at `place`, must not overlap those that are there.
+    fn check_overlap(
+        &self,
+        child: &str,
+        parent: &RelationDesc,
+        bound: &StoredBound,
+        place: Option<u32>,
+    ) -> Result<()> {
         let p = Partitioning::load(&self.view, parent)?;
         let overlap = |other: Oid| -> Result<Error> {
             let other = self.view.relation(other)?;
@@ -389,7 +395,8 @@ impl Ddl<'_> {
                 INVALID_OBJECT_DEFINITION,
                 "partition \"{child}\" would overlap partition \"{}\"",
                 other.name
-            ))
+            )
+            .at(place))
         };
         match &bound.kind {
             BoundKind::Default => {
@@ -421,7 +428,8 @@ impl Ddl<'_> {
                     )
                     .detail(format!(
                         "Specified lower bound {a} is greater than or equal to upper bound {b}."
-                    )));
+                    ))
+                    .at(place));
                 }
                 for (oid, kind) in &p.parts {
                     let BoundKind::Range(l, u) = kind else { continue };
@@ -483,7 +491,7 @@ impl Ddl<'_> {
     ) -> Result<()> {
         let cooked = self.cook_bound(parent, bound)?;
         let rel = self.view.relation(child)?;
-        self.check_overlap(&rel.name, parent, &cooked).map_err(|e| e.at(place_of(bound)))?;
+        self.check_overlap(&rel.name, parent, &cooked, place_of(bound))?;
         self.write_bound(child, parent, &cooked)
     }
 
@@ -764,7 +772,7 @@ impl Ddl<'_> {
             }
         }
         let cooked = self.cook_bound(parent, bound)?;
-        self.check_overlap(&child.name, parent, &cooked).map_err(|e| e.at(place_of(bound)))?;
+        self.check_overlap(&child.name, parent, &cooked, place_of(bound))?;
         self.match_columns(&child, parent, true)?;
         self.match_constraints(&self.view.relation(child.oid)?.clone(), parent)?;
         self.insert_inherits(child.oid, parent.oid, 1, true)?;

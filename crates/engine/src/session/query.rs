@@ -487,10 +487,16 @@ impl Session {
         _text: &str,
         sink: &mut dyn Sink,
     ) -> Result<String> {
-        let analysed = self.analyse(Some(stmt), &[])?;
-        if !analysed.params.is_empty() {
+        let analysed = self.analyse(Some(stmt), &[]);
+        let named = match &analysed {
+            Ok(analysed) => !analysed.params.is_empty(),
+            // Of one that is not there either.
+            Err(e) => e.code() == base::SqlState::INDETERMINATE_DATATYPE,
+        };
+        if named {
             self.refuse_parameters(stmt)?;
         }
+        let analysed = analysed?;
         if !analysed.plain {
             let prepared = Prepared::new(
                 "",
