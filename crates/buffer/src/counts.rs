@@ -11,7 +11,7 @@
 //! first came there are noted, and the difference is the statement's ([`take_statement`]).
 
 use base::RelFile;
-use os::sync::Mutex;
+use os::sync::{Lease, Leases, Mutex};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -105,24 +105,14 @@ struct Table {
     others: Mutex<HashMap<u64, (u64, u64)>>,
 }
 
-static TABLES: Mutex<Vec<&'static Table>> = Mutex::new(Vec::new());
-static FREE: Mutex<Vec<&'static Table>> = Mutex::new(Vec::new());
+static TABLES: Leases<Table> = Leases::new();
 static TIMED: AtomicBool = AtomicBool::new(false);
-
-/// Gives the table back when the thread ends.
-struct Lease(&'static Table);
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        OWN.set(None);
-        FREE.lock().push(self.0);
-    }
-}
 
 thread_local! {
     static OWN: Cell<Option<&'static Table>> = const { Cell::new(None) };
     static BACKEND: Cell<u8> = const { Cell::new(0) };
-    static LEASE: Cell<Option<Lease>> = const { Cell::new(None) };
+    /// Gives the table back when the thread ends.
+    static LEASE: Cell<Option<Lease<Table>>> = const { Cell::new(None) };
     /// Hits and reads of the thread's statement at places that other relations have now.
     static LEFT: RefCell<Vec<(u64, (u64, u64))>> = const { RefCell::new(Vec::new()) };
 }
@@ -143,9 +133,20 @@ fn own() -> &'static Table {
 
 #[cold]
 fn lease() -> &'static Table {
-    let free = FREE.lock().pop();
-    let table = free.unwrap_or_else(|| {
-        let table: &'static Table = Box::leak(Box::new(Table {
+    let lease = TABLES.lease(Table::new, || OWN.set(None));
+    let table = lease.table();
+    OWN.set(Some(table));
+    match LEASE.try_with(|l| l.set(None)) {
+        Ok(()) => LEASE.set(Some(lease)),
+        // While the thread ends there is nobody to give it back; then it stays taken.
+        Err(_) => std::mem::forget(lease),
+    }
+    table
+}
+
+impl Table {
+    fn new() -> Table {
+        Table {
             places: std::array::from_fn(|_| Place::default()),
             cells: std::array::from_fn(|_| AtomicU64::new(0)),
             used: std::array::from_fn(|_| AtomicU64::new(0)),
@@ -153,14 +154,8 @@ fn lease() -> &'static Table {
             number: AtomicU64::new(1),
             visited: [const { AtomicU64::new(0) }; 2],
             others: Mutex::new(HashMap::new()),
-        }));
-        TABLES.lock().push(table);
-        table
-    });
-    OWN.set(Some(table));
-    // While the thread ends there is nobody to give it back; then it stays taken.
-    let _ = LEASE.try_with(|l| l.set(Some(Lease(table))));
-    table
+        }
+    }
 }
 
 fn key_of(database: u32, number: u32) -> u64 {
@@ -359,13 +354,13 @@ pub fn relations() -> HashMap<(u32, u32), (u64, u64)> {
         sum.0 += hits;
         sum.1 += reads;
     };
-    for table in TABLES.lock().iter() {
+    TABLES.each(|table| {
         let others = table.others.lock();
         for place in &table.places {
             add(place.key.load(Relaxed), (place.hits.load(Relaxed), place.reads.load(Relaxed)));
         }
         others.iter().for_each(|(key, counted)| add(*key, *counted));
-    }
+    });
     sums
 }
 
@@ -373,7 +368,7 @@ pub fn relations() -> HashMap<(u32, u32), (u64, u64)> {
 pub fn relation(file: RelFile) -> (u64, u64) {
     let key = key_of(file.database.0, file.number);
     let mut sum = (0, 0);
-    for table in TABLES.lock().iter() {
+    TABLES.each(|table| {
         let others = table.others.lock();
         let place = &table.places[place_of(file.number)];
         let (hits, reads) = match place.key.load(Relaxed) == key {
@@ -381,18 +376,18 @@ pub fn relation(file: RelFile) -> (u64, u64) {
             false => others.get(&key).copied().unwrap_or_default(),
         };
         sum = (sum.0 + hits, sum.1 + reads);
-    }
+    });
     sum
 }
 
 /// What all threads did since the start: by [`Backend`], then [`Context`], then [`Op`].
 pub fn operations() -> Vec<u64> {
     let mut sums = vec![0u64; CELLS];
-    for table in TABLES.lock().iter() {
+    TABLES.each(|table| {
         for (sum, cell) in sums.iter_mut().zip(&table.cells) {
             *sum = sum.wrapping_add(cell.load(Relaxed));
         }
-    }
+    });
     sums
 }
 

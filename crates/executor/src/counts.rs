@@ -10,7 +10,7 @@
 //! place's figures as they were when the statement first came there are noted.
 
 use base::Oid;
-use os::sync::Mutex;
+use os::sync::{Lease, Leases, Mutex};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -142,22 +142,12 @@ struct Table {
 
 const _: () = assert!(PLACES <= 64);
 
-static TABLES: Mutex<Vec<&'static Table>> = Mutex::new(Vec::new());
-static FREE: Mutex<Vec<&'static Table>> = Mutex::new(Vec::new());
-
-/// Gives the table back when the thread ends.
-struct Lease(&'static Table);
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        OWN.set(None);
-        FREE.lock().push(self.0);
-    }
-}
+static TABLES: Leases<Table> = Leases::new();
 
 thread_local! {
     static OWN: Cell<Option<&'static Table>> = const { Cell::new(None) };
-    static LEASE: Cell<Option<Lease>> = const { Cell::new(None) };
+    /// Gives the table back when the thread ends.
+    static LEASE: Cell<Option<Lease<Table>>> = const { Cell::new(None) };
     /// What the thread's statement has counted at places that other relations have now.
     static LEFT: RefCell<Vec<(Key, Counts)>> = const { RefCell::new(Vec::new()) };
 }
@@ -172,8 +162,19 @@ fn own() -> &'static Table {
 
 #[cold]
 fn lease() -> &'static Table {
-    let free = FREE.lock().pop();
-    let table = free.unwrap_or_else(|| {
+    let lease = TABLES.lease(Table::new, || OWN.set(None));
+    let table = lease.table();
+    OWN.set(Some(table));
+    match LEASE.try_with(|l| l.set(None)) {
+        Ok(()) => LEASE.set(Some(lease)),
+        // While the thread ends there is nobody to give it back; then it stays taken.
+        Err(_) => std::mem::forget(lease),
+    }
+    table
+}
+
+impl Table {
+    fn new() -> Table {
         let place = |_| Place {
             key: AtomicU64::new(0),
             statement: AtomicU64::new(0),
@@ -181,19 +182,13 @@ fn lease() -> &'static Table {
             before: no_figures(),
             told: no_figures(),
         };
-        let table: &'static Table = Box::leak(Box::new(Table {
+        Table {
             places: std::array::from_fn(place),
             number: AtomicU64::new(1),
             visited: AtomicU64::new(0),
             others: Mutex::default(),
-        }));
-        TABLES.lock().push(table);
-        table
-    });
-    OWN.set(Some(table));
-    // While the thread ends there is nobody to give it back; then it stays taken.
-    let _ = LEASE.try_with(|l| l.set(Some(Lease(table))));
-    table
+        }
+    }
 }
 
 #[inline]
@@ -372,7 +367,7 @@ pub fn transaction(database: Oid, committed: bool) {
 
 /// Takes what all threads have counted since the last time.
 pub fn drain(mut take: impl FnMut(Key, &Counts)) {
-    for table in TABLES.lock().iter() {
+    TABLES.each(|table| {
         let mut others = table.others.lock();
         for place in &table.places {
             let untold = place.tell();
@@ -381,7 +376,7 @@ pub fn drain(mut take: impl FnMut(Key, &Counts)) {
             }
         }
         others.drain().for_each(|(key, counts)| take(key, &counts));
-    }
+    });
 }
 
 #[cfg(test)]

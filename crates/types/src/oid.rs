@@ -375,13 +375,11 @@ pub const DATEMULTIRANGE_ARRAY: Oid = Oid(6155);
 /// `int8multirange_array`
 pub const INT8MULTIRANGE_ARRAY: Oid = Oid(6157);
 
-/// Whether a built-in type's values are unsigned 32-bit numbers.
-pub const fn is_oid_like(type_oid: Oid) -> bool {
+/// Whether a type is one of those that name an object by its OID, as `regclass`.
+pub const fn is_reg(type_oid: Oid) -> bool {
     matches!(
         type_oid,
-        OID | XID
-            | CID
-            | REGPROC
+        REGPROC
             | REGPROCEDURE
             | REGOPER
             | REGOPERATOR
@@ -393,4 +391,9 @@ pub const fn is_oid_like(type_oid: Oid) -> bool {
             | REGDICTIONARY
             | REGCOLLATION
     )
+}
+
+/// Whether a built-in type's values are unsigned 32-bit numbers.
+pub const fn is_oid_like(type_oid: Oid) -> bool {
+    matches!(type_oid, OID | XID | CID) || is_reg(type_oid)
 }

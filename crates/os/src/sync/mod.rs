@@ -4,11 +4,13 @@
 //! simulator. Under `cfg(loom)` the atomics are loom's, for models of the lock-free parts.
 
 mod futex;
+mod leases;
 mod lock;
 mod relay;
 
 #[cfg(not(loom))]
 pub use futex::{futex_wait, futex_wake};
+pub use leases::{Lease, Leases};
 pub use lock::{Condvar, Mutex, MutexGuard, Once, RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use relay::Relay;
 pub use std::sync::{Arc, LazyLock, OnceLock, Weak};

@@ -90,17 +90,7 @@ fn input_rare(type_oid: Oid, text: &str, typmod: i32, cx: &IoCtx) -> Result<Datu
         oid::XID => Datum::U32(parse_unsigned(text, "xid", 32)? as u32),
         oid::CID => Datum::U32(parse_unsigned(text, "cid", 32)? as u32),
         oid::XID8 => Datum::I64(parse_unsigned(text, "xid8", 64)? as i64),
-        oid::REGPROC
-        | oid::REGPROCEDURE
-        | oid::REGOPER
-        | oid::REGOPERATOR
-        | oid::REGCLASS
-        | oid::REGTYPE
-        | oid::REGCONFIG
-        | oid::REGDICTIONARY
-        | oid::REGNAMESPACE
-        | oid::REGROLE
-        | oid::REGCOLLATION => Datum::U32(reg_in(type_oid, text, cx)?.0),
+        reg if oid::is_reg(reg) => Datum::U32(reg_in(type_oid, text, cx)?.0),
         oid::TID => Datum::bytes(tid_in(text)?),
         oid::PG_LSN => Datum::I64(lsn_in(text)?),
         oid::MONEY => Datum::I64(super::money::money_in(text)?),
@@ -224,17 +214,7 @@ fn output_base(type_oid: Oid, value: &Datum, cx: &IoCtx, out: &mut Vec<u8>) -> R
 
 fn output_u32(type_oid: Oid, n: u32, cx: &IoCtx, out: &mut Vec<u8>) -> Result<()> {
     match type_oid {
-        oid::REGPROC
-        | oid::REGPROCEDURE
-        | oid::REGOPER
-        | oid::REGOPERATOR
-        | oid::REGCLASS
-        | oid::REGTYPE
-        | oid::REGCONFIG
-        | oid::REGDICTIONARY
-        | oid::REGNAMESPACE
-        | oid::REGROLE
-        | oid::REGCOLLATION => {
+        reg if oid::is_reg(reg) => {
             match cx.lookup.reg_out(type_oid, Oid(n)) {
                 _ if n == 0 && matches!(type_oid, oid::REGOPER | oid::REGOPERATOR) => {
                     out.push(b'0')

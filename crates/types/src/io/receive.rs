@@ -48,20 +48,7 @@ fn read(type_oid: Oid, r: &mut Reader, typmod: i32, cx: &IoCtx) -> Result<Datum>
         }
         oid::FLOAT4 => Datum::F32(f32::from_be_bytes(r.fixed()?)),
         oid::FLOAT8 => Datum::F64(r.f64()?),
-        oid::OID
-        | oid::XID
-        | oid::CID
-        | oid::REGPROC
-        | oid::REGPROCEDURE
-        | oid::REGOPER
-        | oid::REGOPERATOR
-        | oid::REGCLASS
-        | oid::REGTYPE
-        | oid::REGCONFIG
-        | oid::REGDICTIONARY
-        | oid::REGNAMESPACE
-        | oid::REGROLE
-        | oid::REGCOLLATION => Datum::U32(r.i32()? as u32),
+        like if oid::is_oid_like(like) => Datum::U32(r.i32()? as u32),
         oid::BYTEA => Datum::bytes(r.rest().to_vec()),
         oid::UUID => Datum::bytes(r.take(16)?.to_vec()),
         oid::PG_SNAPSHOT | oid::TXID_SNAPSHOT => Datum::bytes(snapshot(r)?.encode()),
