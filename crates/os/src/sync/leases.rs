@@ -64,7 +64,10 @@ mod tests {
     fn a_table_is_one_threads_and_then_the_next_ones() {
         static TABLES: Leases<AtomicU64> = Leases::new();
         static FORGOTTEN: AtomicU64 = AtomicU64::new(0);
-        let lease = || TABLES.lease(AtomicU64::default, || drop(FORGOTTEN.fetch_add(1, Relaxed)));
+        fn forget() {
+            FORGOTTEN.fetch_add(1, Relaxed);
+        }
+        let lease = || TABLES.lease(AtomicU64::default, forget);
         let (a, b) = (lease(), lease());
         a.table().store(1, Relaxed);
         b.table().store(2, Relaxed);
