@@ -803,7 +803,7 @@ fn conflicts(st: &State, old: &[NsItem], new: &[NsItem]) -> Result<()> {
 
 fn sample_refused(at: Location) -> Error {
     err!(
-        WRONG_OBJECT_TYPE,
+        FEATURE_NOT_SUPPORTED,
         "TABLESAMPLE clause can only be applied to tables and materialized views"
     )
     .at(at)

@@ -46,8 +46,7 @@ fn open(env: &StatementEnv<'_>, oid: Oid, mode: u8) -> Result<(Arc<RelationDesc>
         bail!(UNDEFINED_TABLE, "could not open relation with OID {oid}");
     };
     if rel.kind != RelKind::Sequence {
-        return Err(err!(WRONG_OBJECT_TYPE, "cannot open relation \"{}\"", rel.name)
-            .detail(crate::ddl::alter::not_supported(rel.kind)));
+        return Err(crate::ddl::alter::not_opened(&rel));
     }
     let storage = env.core.database.storage();
     let files = Sequence::open(storage, rel.relfile, rel.persistence.for_files());

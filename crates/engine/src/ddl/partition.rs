@@ -721,6 +721,13 @@ impl Ddl<'_> {
             return self.attach_index(parent, &child);
         }
         let Some(bound) = bound else { return Err(Error::internal("ATTACH without a bound")) };
+        match child.kind {
+            RelKind::Table | RelKind::Partitioned | RelKind::Foreign => {}
+            RelKind::Index | RelKind::PartitionedIndex | RelKind::Composite => {
+                return Err(super::alter::not_opened(&child));
+            }
+            _ => return Err(super::alter::refused(&child, "ATTACH PARTITION")),
+        }
         self.require_owner_of_relation(&child)?;
         if child.is_partition {
             bail!(WRONG_OBJECT_TYPE, "\"{}\" is already a partition", child.name);

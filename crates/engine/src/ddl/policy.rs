@@ -79,7 +79,6 @@ impl Ddl<'_> {
 
     /// CREATE POLICY.
     pub fn create_policy(&self, stmt: &PolicyStmt) -> Result<()> {
-        let rel = self.policy_table(stmt)?;
         let command = letter(&stmt.command)?;
         if matches!(command, b'r' | b'd') && stmt.check.is_some() {
             bail!(SYNTAX_ERROR, "WITH CHECK cannot be applied to SELECT or DELETE");
@@ -87,6 +86,7 @@ impl Ddl<'_> {
         if command == b'a' && stmt.using.is_some() {
             bail!(SYNTAX_ERROR, "only WITH CHECK expression allowed for INSERT");
         }
+        let rel = self.policy_table(stmt)?;
         if self.policy_row(&rel, &stmt.name)?.is_some() {
             bail!(
                 DUPLICATE_OBJECT,

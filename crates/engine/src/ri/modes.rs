@@ -1,7 +1,7 @@
 //! SET CONSTRAINTS.
 
 use crate::Session;
-use base::{Error, Oid, Result, bail, err};
+use base::{Error, Oid, Result, bail};
 use catalog::{RowStore, oids};
 use parser::ast::{RelName, SetConstraintsStmt};
 
@@ -51,9 +51,7 @@ impl Session {
             bail!(WRONG_OBJECT_TYPE, "constraint \"{}\" is not deferrable", name.name);
         }
         if found.is_empty() {
-            return Err(
-                err!(UNDEFINED_OBJECT, "constraint \"{}\" does not exist", name.name).at(name.pos)
-            );
+            bail!(UNDEFINED_OBJECT, "constraint \"{}\" does not exist", name.name);
         }
         Ok(found)
     }

@@ -128,16 +128,25 @@ pub(crate) fn not_supported(kind: RelKind) -> String {
     format!("This operation is not supported for {noun}.")
 }
 
+/// The error of a relation that no command can have as a table.
+pub(crate) fn not_opened(rel: &RelationDesc) -> Error {
+    err!(WRONG_OBJECT_TYPE, "cannot open relation \"{}\"", rel.name).detail(not_supported(rel.kind))
+}
+
 /// Fails if the relation is of a kind the command is not for.
 pub(super) fn check_kind(rel: &RelationDesc, kind: &AlterTableKind) -> Result<()> {
     if kinds_of(kind).contains(&rel.kind) {
         return Ok(());
     }
-    let e: Error = err!(
+    Err(refused(rel, action_name(kind)))
+}
+
+/// The error of a relation of a kind that the action is not for.
+pub(crate) fn refused(rel: &RelationDesc, action: &str) -> Error {
+    err!(
         WRONG_OBJECT_TYPE,
-        "ALTER action {} cannot be performed on relation \"{}\"",
-        action_name(kind),
+        "ALTER action {action} cannot be performed on relation \"{}\"",
         rel.name
-    );
-    Err(e.detail(not_supported(rel.kind)))
+    )
+    .detail(not_supported(rel.kind))
 }

@@ -8,7 +8,7 @@ mod column;
 mod constraint;
 mod identity;
 pub(crate) mod kind;
-pub(crate) use kind::not_supported;
+pub(crate) use kind::{not_opened, not_supported, refused};
 mod relation;
 pub(in crate::ddl) use relation::state_letter;
 mod rename;
