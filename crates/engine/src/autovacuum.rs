@@ -422,3 +422,31 @@ fn one_table(session: &mut Session, table: Oid, counts: Changes) -> Result<()> {
     }
     session.rollback_all()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_share_the_tables() {
+        let crew = Crew::default();
+        let job = |db, table| {
+            let counts = Changes::default();
+            Job { database: Oid(db), table: Oid(table), counts }
+        };
+        let place = |job: Option<Job>| job.map(|j| (j.database.0, j.table.0));
+        assert_eq!(crew.refill(vec![job(2, 30), job(1, 20), job(1, 10)]), 3);
+        let first = crew.take(None).unwrap();
+        assert_eq!(place(Some(first)), Some((1, 10)));
+        // Another worker stays in its database; one that has none left there goes on to another.
+        assert_eq!(place(crew.take(Some(Oid(2)))), Some((2, 30)));
+        assert_eq!(place(crew.take(Some(Oid(2)))), Some((1, 20)));
+        assert!(crew.take(None).is_none());
+        // What a worker is at waits for no other one.
+        assert_eq!(crew.refill(vec![job(1, 10), job(1, 40), job(3, 50)]), 2);
+        crew.done(first);
+        assert_eq!(crew.refill(vec![job(1, 10), job(1, 40), job(3, 50)]), 3);
+        crew.forget(Oid(1));
+        assert_eq!(place(crew.take(Some(Oid(1)))), Some((3, 50)));
+    }
+}
