@@ -127,21 +127,8 @@ fn bump(cell: &AtomicU64, n: u64) {
 fn own() -> &'static Table {
     match OWN.get() {
         Some(table) => table,
-        None => lease(),
+        None => TABLES.lease(&OWN, &LEASE, Table::new),
     }
-}
-
-#[cold]
-fn lease() -> &'static Table {
-    let lease = TABLES.lease(Table::new, || OWN.set(None));
-    let table = lease.table();
-    OWN.set(Some(table));
-    match LEASE.try_with(|l| l.set(None)) {
-        Ok(()) => LEASE.set(Some(lease)),
-        // While the thread ends there is nobody to give it back; then it stays taken.
-        Err(_) => std::mem::forget(lease),
-    }
-    table
 }
 
 impl Table {
