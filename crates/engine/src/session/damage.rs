@@ -28,9 +28,16 @@ impl Lenient for LenientSession {
     }
 }
 
-/// Has this thread deal with damage as the session's settings say.
-pub(super) fn follow(core: &Arc<SessionCore>, zeroes: bool, ignores: bool) {
+/// Has this thread deal with damage as the session's settings say, until [`forget`].
+pub(super) fn follow(core: &Arc<SessionCore>) {
+    let settings = core.resolved();
+    let (zeroes, ignores) = (settings.zero_damaged_pages, settings.ignore_checksums);
     base::damage::set((zeroes || ignores).then_some(|| -> Arc<dyn Lenient> {
         Arc::new(LenientSession { zeroes, ignores, core: Arc::downgrade(core) })
     }));
+}
+
+/// Damaged pages are errors on this thread from now on: its next work may be another session's.
+pub(crate) fn forget() {
+    base::damage::set(None::<fn() -> Arc<dyn Lenient>>);
 }

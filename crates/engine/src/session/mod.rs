@@ -10,7 +10,7 @@ mod check;
 mod command;
 mod core;
 mod cursor;
-mod damage;
+pub(crate) mod damage;
 mod ddl_storage;
 mod env;
 mod extended;
@@ -423,6 +423,7 @@ impl Session {
         let again = std::mem::take(&mut self.parked);
         if again {
             self.begin_counting();
+            damage::follow(&self.core);
             self.place.update(|info| {
                 info.thread = os::wait::thread_place();
                 info.parked = None;

@@ -59,7 +59,7 @@ impl Session {
         self.logs = settings.log.statements;
         self.shows_activity = settings.track_activities;
         base::quoting::set_all(settings.quote_all);
-        damage::follow(&self.core, settings.zero_damaged_pages, settings.ignore_checksums);
+        damage::follow(&self.core);
     }
 
     /// Runs a statement that was seen before with other numbers, or the same; false if that is
