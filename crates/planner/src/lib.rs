@@ -28,11 +28,13 @@ mod selectivity;
 mod settings;
 mod subselect;
 mod upper;
+mod watch;
 
 pub use prep::const_fold::simplify;
 pub use prep::inline::FunctionBodies;
 pub use root::{ConstEvaluator, Env, RelationSizes};
 pub use settings::PlannerSettings;
+pub use watch::{Grounds, Watch};
 
 use base::Result;
 use ir::{PlannedStmt, Query};

@@ -47,6 +47,8 @@ pub struct Env<'a> {
     pub parallel_ok: bool,
     /// What functions in SQL do; None: they are called.
     pub bodies: Option<&'a dyn crate::prep::inline::FunctionBodies>,
+    /// Notes what the plan is chosen by.
+    pub watch: Option<&'a crate::watch::Watch>,
 }
 
 /// What all levels of a statement share.

@@ -4,7 +4,7 @@ use base::{Oid, Result};
 use catalog::{CatalogView, IndexDesc, MemorySource, RelationDesc, ViewContext};
 use functions::StaticEnv;
 use ir::{Expr, Plan, PlanNode, PlannedStmt};
-use planner::{ConstEvaluator, Env, PlannerSettings, RelationSizes};
+use planner::{ConstEvaluator, Env, Grounds, PlannerSettings, RelationSizes, Watch};
 use std::sync::Arc;
 use types::Datum;
 
@@ -35,7 +35,13 @@ impl RelationSizes for Sizes {
     }
 }
 
-fn plan(sql: &str, pages: u32) -> PlannedStmt {
+/// Does something with a query and a planner of tables of so many pages.
+fn with_planner<T>(
+    sql: &str,
+    pages: u32,
+    (params, watch): (Option<&[Datum]>, Option<&Watch>),
+    done: impl FnOnce(ir::Query, &Env) -> T,
+) -> T {
     let source = Arc::new(MemorySource::new());
     let context = ViewContext { search_path: vec![Oid(11)], ..ViewContext::default() };
     let catalog = CatalogView::new(source, context);
@@ -43,7 +49,9 @@ fn plan(sql: &str, pages: u32) -> PlannedStmt {
     let stmts = parser::parse(sql).expect("SQL that parses");
     let io = functions::FnEnv::io(&session);
     let env = analyze::Env { catalog: &catalog, io };
-    let query = analyze::analyze(&env, &stmts[0], analyze::Params::None).expect("a query");
+    let mut types = Vec::new();
+    let query =
+        analyze::analyze(&env, &stmts[0], analyze::Params::Infer(&mut types)).expect("a query");
     let mut queries = analyze::rewrite(&env, query).expect("rewritten");
     let settings = PlannerSettings::default();
     let sizes = Sizes(pages);
@@ -52,13 +60,29 @@ fn plan(sql: &str, pages: u32) -> PlannedStmt {
         settings: &settings,
         evaluator: &NoEvaluator,
         sizes: &sizes,
-        params: None,
+        params,
         fold_params: false,
         tuple_fraction: 0.0,
         parallel_ok: false,
         bodies: None,
+        watch,
     };
-    planner::plan_query(queries.remove(0), &env).expect("a plan")
+    done(queries.remove(0), &env)
+}
+
+fn plan(sql: &str, pages: u32) -> PlannedStmt {
+    with_planner(sql, pages, (None, None), |query, env| {
+        planner::plan_query(query, env).expect("a plan")
+    })
+}
+
+/// What a plan for these values is chosen by.
+fn grounds(sql: &str, params: &[Datum]) -> Option<Grounds> {
+    let watch = Watch::default();
+    with_planner(sql, 1000, (Some(params), Some(&watch)), |query, env| {
+        planner::plan_query(query, env).expect("a plan");
+    });
+    watch.finish()
 }
 
 fn name(node: &PlanNode) -> String {
@@ -137,4 +161,42 @@ fn upper_steps() {
         100,
     );
     plan("SELECT relname FROM pg_class WHERE oid NOT IN (SELECT indexrelid FROM pg_index)", 100);
+}
+
+#[test]
+fn a_plan_serves_values_with_the_same_estimates() {
+    let sql = "SELECT relname FROM pg_class WHERE oid = $1 OR relpages > $2 LIMIT $3";
+    let values = |a: u32, b: i32, c: Datum| [Datum::U32(a), Datum::I32(b), c];
+    let made = grounds(sql, &values(1, 2, Datum::I64(100))).expect("values that only estimate");
+    let holds = |pages, (a, b, c)| {
+        let params = values(a, b, c);
+        with_planner(sql, pages, (Some(&params), None), |_, env| made.hold(env).unwrap())
+    };
+    assert!(holds(1000, (1, 2, Datum::I64(100))));
+    assert!(holds(1100, (7, 9, Datum::I64(90))));
+    assert!(!holds(1000, (1, 2, Datum::I64(10))), "another LIMIT");
+    assert!(!holds(1000, (1, 2, Datum::Null)), "no LIMIT");
+    assert!(!holds(2000, (1, 2, Datum::I64(100))), "a table that has grown");
+    let null = [Datum::U32(1), Datum::Null, Datum::I64(100)];
+    let holds = with_planner(sql, 1000, (Some(&null), None), |_, env| made.hold(env).unwrap());
+    assert!(!holds, "a comparison that nothing fulfils, where a third of the rows did");
+}
+
+#[test]
+fn values_that_decide_more_than_estimates_are_told() {
+    for (sql, serves) in [
+        ("SELECT relname FROM pg_class WHERE relpages = $1", true),
+        ("SELECT relname FROM pg_class WHERE relpages IN ($1, $1, 3)", true),
+        ("SELECT $1 + relpages FROM pg_class", true),
+        ("SELECT relname FROM pg_class WHERE relpages = -$1::int", true),
+        ("SELECT relname FROM pg_class WHERE $1 = 5", false),
+        ("SELECT relname FROM pg_class WHERE relpages = 1 AND $1 > 5 - 3", false),
+        ("SELECT relname FROM pg_class WHERE relpages = abs($1)", false),
+        ("SELECT relname FROM pg_class WHERE $1::int IS NULL OR relpages = $1", false),
+        ("SELECT relname FROM pg_class WHERE relname ~ $1::text", false),
+        ("SELECT * FROM generate_series(1, $1)", false),
+    ] {
+        let value = if sql.contains("text") { Datum::text("^a") } else { Datum::I32(5) };
+        assert_eq!(grounds(sql, &[value]).is_some(), serves, "{sql}");
+    }
 }

@@ -20,6 +20,10 @@ impl Root<'_> {
         if !desc.has_subclass && desc.kind.has_storage() {
             return Ok(());
         }
+        if let Some(watch) = self.env.watch {
+            // Values leave out members.
+            watch.lose();
+        }
         let index = self.rels[rel].rtindex;
         let changed = self.query.result_relation == index;
         if self.query.command == ir::CmdType::Insert && changed {

@@ -98,7 +98,7 @@ impl Root<'_> {
             let Ok(Some(op)) = self.env.catalog.amop(ga.family, gc.ty, wc.ty, test) else {
                 continue;
             };
-            return Some(self.holds(op, &gc.value, gc.ty, &wc.value, wc.ty, g.input_collation));
+            return Some(self.env.holds(op, &gc.value, gc.ty, &wc.value, wc.ty, g.input_collation));
         }
         None
     }

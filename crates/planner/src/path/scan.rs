@@ -73,11 +73,15 @@ impl Root<'_> {
 
     /// Pages, rows and all-visible share of a table, from its present size and the density
     /// that VACUUM or ANALYZE last saw.
-    fn relation_size(&self, desc: &RelationDesc) -> Result<(f64, f64, f64)> {
+    fn relation_size(&self, desc: &Arc<RelationDesc>) -> Result<(f64, f64, f64)> {
         if !desc.kind.has_storage() {
             return Ok((0.0, desc.tuples.max(0.0).into(), 0.0));
         }
-        let mut pages = f64::from(self.env.sizes.pages(desc)?);
+        let pages = self.env.sizes.pages(desc)?;
+        if let Some(watch) = self.env.watch {
+            watch.measured(desc, pages);
+        }
+        let mut pages = f64::from(pages);
         let (old_pages, old_tuples) = (f64::from(desc.pages), f64::from(desc.tuples));
         if pages < 10.0 && old_tuples < 0.0 && !desc.has_subclass {
             pages = 10.0;
@@ -132,6 +136,12 @@ impl Root<'_> {
                 ir::walk::conjuncts(e)
             }
         };
+        if let Some(watch) = self.env.watch
+            && (!predicate.is_empty() || index.columns.contains(&0))
+        {
+            // Conditions are compared with what the index says, which may have values in it.
+            watch.lose();
+        }
         let pages = f64::from(self.env.sizes.index_pages(index)?);
         let tuples = if predicate.is_empty() {
             table_tuples

@@ -62,7 +62,11 @@ impl Folder<'_> {
         if let Some(error) = failed {
             return Err(error);
         }
-        self.node(expr)
+        let simple = self.node(expr)?;
+        if !self.estimate && self.env.watch.is_some() {
+            crate::watch::note_unfolded(self.env, &simple);
+        }
+        Ok(simple)
     }
 
     /// Simplifies a node whose operands are simplified.
@@ -71,6 +75,9 @@ impl Folder<'_> {
             Expr::Param(ref p) if p.kind == ParamKind::Extern => {
                 match self.env.params.and_then(|all| all.get(p.id as usize - 1)) {
                     Some(value) if self.env.fold_params || self.estimate => {
+                        if let Some(watch) = self.env.watch {
+                            watch.look();
+                        }
                         Ok(Expr::Const(Const {
                             ty: p.ty,
                             typmod: p.typmod,

@@ -328,8 +328,8 @@ impl Root<'_> {
                         return false;
                     }
                     match left {
-                        true => self.holds(o.op, value, ty, &c.value, c.ty, o.input_collation),
-                        false => self.holds(o.op, &c.value, c.ty, value, ty, o.input_collation),
+                        true => self.env.holds(o.op, value, ty, &c.value, c.ty, o.input_collation),
+                        false => self.env.holds(o.op, &c.value, c.ty, value, ty, o.input_collation),
                     }
                 })
             }
@@ -340,7 +340,7 @@ impl Root<'_> {
                 each(side, &|value, ty| {
                     let holds = |e: &Expr| match e {
                         Expr::Const(c) if !c.value.is_null() => {
-                            self.holds(s.op, value, ty, &c.value, c.ty, s.input_collation)
+                            self.env.holds(s.op, value, ty, &c.value, c.ty, s.input_collation)
                         }
                         _ => false,
                     };

@@ -160,7 +160,7 @@ impl Root<'_> {
         if v1.ty == v2.ty && a == b {
             return true;
         }
-        self.holds(op, a, v1.ty, b, v2.ty, c)
+        self.env.holds(op, a, v1.ty, b, v2.ty, c)
     }
 
     fn eq_join_inner(&self, op: Oid, v1: &Variable, v2: &Variable, collation: Oid) -> f64 {

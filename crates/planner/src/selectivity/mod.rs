@@ -1,11 +1,13 @@
 //! What share of rows a condition keeps, by PostgreSQL's rules.
 
+mod comparison;
 mod extended;
 mod join;
 pub mod pattern;
 mod scalar;
 mod variable;
 
+pub use comparison::{Comparison, direction};
 pub use join::{ColumnPair, Common};
 pub use scalar::as_number;
 pub use variable::{Variable, estimate_groups};
@@ -379,8 +381,11 @@ impl Root<'_> {
         let op = self.env.catalog.operator(s.op)?;
         let is_eq = op.rest == Oid(101);
         let is_ne = op.rest == Oid(102);
-        let array = simplify(s.args[1].clone(), self.env, true)?;
-        let elements = self.array_elements(&array)?;
+        let elements = match (&s.args[1], self.env.watch) {
+            // Each of them is looked at by itself.
+            (Expr::Array(a), Some(_)) if !a.multidims => Some(a.elements.clone()),
+            (array, _) => self.array_elements(&simplify(array.clone(), self.env, true)?)?,
+        };
         let element_sel = |e: &Expr| -> Result<f64> {
             let args = [s.args[0].clone(), e.clone()];
             match join {

@@ -119,7 +119,8 @@ fn prefix_share(root: &Root, v: &Variable, prefix: &[u8], collation: Oid) -> Res
         _ => (Oid(667), Oid(664)),
     };
     let low = text(prefix, v);
-    let from = root.histogram_share(ge, false, true, v, &low, collation)?.unwrap_or(DEFAULT_MATCH);
+    let from =
+        root.env.histogram_share(ge, (false, true), v, &low, collation).unwrap_or(DEFAULT_MATCH);
     let mut next = prefix.to_vec();
     while let Some(last) = next.pop() {
         if last < 0x7f {
@@ -130,7 +131,7 @@ fn prefix_share(root: &Root, v: &Variable, prefix: &[u8], collation: Oid) -> Res
     let mut s = from;
     if !next.is_empty() {
         let high = text(&next, v);
-        let to = root.histogram_share(lt, true, false, v, &high, collation)?.unwrap_or(1.0);
+        let to = root.env.histogram_share(lt, (true, false), v, &high, collation).unwrap_or(1.0);
         s = from + to - 1.0;
     }
     let equal = equal_share(root, v, prefix, collation)?;

@@ -18,6 +18,7 @@ use crate::prep::volatility;
 use crate::rel::{BaseKind, PathKey, Target};
 use crate::relids::Relids;
 use crate::root::Root;
+use crate::watch;
 use base::Result;
 use ir::{CmdType, Expr, TargetEntry, walk};
 use std::rc::Rc;
@@ -80,7 +81,10 @@ impl Root<'_> {
     fn limit_estimates(&self) -> (f64, Option<f64>, Option<f64>) {
         let known = |e: &Option<Expr>| -> Option<f64> {
             let e = e.as_ref()?;
-            let folded = crate::prep::const_fold::simplify(e.clone(), self.env, true).ok()?;
+            let (folded, by_value) = watch::estimated(self.env, e).ok()?;
+            if by_value && let Some(watch) = self.env.watch {
+                watch.counted(e, watch::rows_wanted(&folded));
+            }
             match folded {
                 Expr::Const(c) => match c.value {
                     Datum::I64(n) => Some((n as f64).max(1.0)),
