@@ -1,54 +1,66 @@
-//! Statements that differ in numbers only: a text with its integers taken out, so that what was
-//! found out about one of them serves for all.
+//! Statements that differ in literals only: a text with its numbers and strings taken out, so that
+//! what was found out about one of them serves for all.
 //!
-//! Only texts in which a parameter means what the number meant are taken: no clause that reads
-//! numbers as positions (ORDER BY 1), or compares expressions as written (GROUP BY a + 1).
+//! A literal is taken where a parameter means what it meant: not in clauses that read numbers as
+//! positions or compare expressions as written (ORDER BY, GROUP BY, DISTINCT ON). Where the
+//! parameter means nothing (`date '2001-01-01'`, `varchar(10)`), reading the text without its
+//! literals fails, and the statement goes its ordinary way.
 
 use base::Oid;
-use types::{Datum, oid};
+use types::oid;
 
 /// Longer texts are not worth the memory.
 const LONGEST: usize = 4096;
-/// More numbers than this mean a bulk INSERT, whose next text has another number of them.
+/// More literals than this mean a bulk INSERT, whose next text has another number of them.
 const MOST: usize = 64;
 
-/// Words with which a number cannot be a parameter, or could not be without a change of meaning.
+/// Words with which a literal cannot be a parameter, or could not be without a change of meaning.
 const BANNED: &[&str] = &[
-    "cast",
-    "conflict",
     "current",
-    "distinct",
-    "except",
-    "fetch",
-    "group",
-    "having",
-    "intersect",
     "interval",
-    "order",
-    "over",
+    "json_exists",
+    "json_query",
+    "json_table",
+    "json_value",
     "tablesample",
-    "union",
-    "window",
-    "with",
+    "xmltable",
 ];
 
 /// What a statement may begin with.
-const VERBS: &[&str] = &["select", "insert", "update", "delete"];
+const VERBS: &[&str] = &["select", "insert", "update", "delete", "with"];
 
-/// A text without its numbers.
+/// Words that end ORDER BY and GROUP BY.
+const ENDS: &[&str] =
+    &["except", "fetch", "for", "having", "intersect", "limit", "offset", "union", "window"];
+
+/// A literal that was taken out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Literal<'a> {
+    /// `int4`, `int8` or `numeric`; invalid for a string, whose type is found by its use.
+    pub type_oid: Oid,
+    /// Its text; of a string between its quotes, where those in it are doubled.
+    pub text: &'a str,
+}
+
+/// A text without its literals.
 #[derive(Debug, PartialEq)]
-pub(super) struct Normalized {
-    /// `$1` and so on in place of the numbers.
+pub(super) struct Normalized<'a> {
+    /// `$1` and so on in place of the literals.
     pub text: String,
-    /// Types of the numbers: `int4` or `int8`.
-    pub types: Vec<Oid>,
-    /// The numbers.
-    pub values: Vec<Datum>,
+    /// Tells apart what was in their places.
+    pub key: String,
+    /// The literals.
+    pub literals: Vec<Literal<'a>>,
     /// After which byte of `text` places are how much further in the original.
     shifts: Vec<(usize, isize)>,
 }
 
-impl Normalized {
+impl Normalized<'_> {
+    /// Types of the literals.
+    pub fn types(&self) -> Vec<Oid> {
+        self.literals.iter().map(|l| l.type_oid).collect()
+    }
+
     /// Where a byte of `text` was in the original.
     pub fn original(&self, at: usize) -> usize {
         let before = self.shifts.iter().take_while(|(from, _)| *from <= at).last();
@@ -56,75 +68,203 @@ impl Normalized {
     }
 }
 
-fn is_word(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || b == b'_'
+impl Literal<'_> {
+    /// What a string says.
+    pub fn value(&self) -> std::borrow::Cow<'_, str> {
+        match self.text.contains('\'') {
+            true => self.text.replace("''", "'").into(),
+            false => self.text.into(),
+        }
+    }
 }
 
-/// Takes the numbers out; None if the statement is not of the kind for that.
-pub(super) fn normalize(original: &str) -> Option<Normalized> {
-    let bytes = original.as_bytes();
-    if bytes.len() > LONGEST {
+fn is_word(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b == b'_' || b >= 0x80
+}
+
+/// Takes the literals out; None if the statement is not of the kind for that.
+pub(super) fn normalize(original: &str) -> Option<Normalized<'_>> {
+    if original.len() > LONGEST {
         return None;
     }
     let mut n = Normalized {
-        text: String::with_capacity(bytes.len() + 8),
-        types: Vec::new(),
-        values: Vec::new(),
+        text: String::with_capacity(original.len() + 8),
+        key: String::new(),
+        literals: Vec::new(),
         shifts: Vec::new(),
     };
-    let (mut at, mut copied, mut verb) = (0, 0, None);
-    while let Some(&b) = bytes.get(at) {
-        match b {
-            b'0'..=b'9' => {
-                let end = word_end(bytes, at);
-                let value = number(original, at, end)?;
-                n.text.push_str(&original[copied..at]);
-                n.take(value, end);
-                (at, copied) = (end, end);
-            }
-            b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
-                let end = word_end(bytes, at);
-                let word = &original[at..end];
-                match verb {
-                    None => verb = Some(find(word, VERBS)?),
-                    Some(verb) if !allowed(word, verb) => return None,
-                    Some(_) => {}
+    let reader = Reader { text: original, bytes: original.as_bytes(), at: 0, depth: 0 };
+    reader.read(&mut n)?;
+    n.key.reserve(n.text.len() + 1 + n.literals.len());
+    n.key.push_str(&n.text);
+    n.key.push('\0');
+    n.key.extend(n.literals.iter().map(|l| match l.type_oid {
+        oid::INT4 => 'i',
+        oid::INT8 => 'l',
+        oid::NUMERIC => 'n',
+        _ => 's',
+    }));
+    Some(n)
+}
+
+/// Goes through a text.
+struct Reader<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    /// Parentheses that are open.
+    depth: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn read(mut self, n: &mut Normalized<'a>) -> Option<()> {
+        let mut copied = 0;
+        let mut verb = None;
+        // In this many parentheses, or more, literals stay.
+        let mut kept = None;
+        while let Some(&b) = self.bytes.get(self.at) {
+            match b {
+                b'0'..=b'9' => {
+                    let from = self.at;
+                    let literal = self.number()?;
+                    if kept.is_none() {
+                        n.text.push_str(&self.text[copied..from]);
+                        n.take(literal, self.at);
+                        copied = self.at;
+                    }
                 }
-                at = end;
+                b'\'' => {
+                    let from = self.at;
+                    let literal = self.string()?;
+                    if kept.is_none() {
+                        n.text.push_str(&self.text[copied..from]);
+                        n.take(literal, self.at);
+                        copied = self.at;
+                    }
+                }
+                b'"' => self.quoted()?,
+                b'a'..=b'z' | b'A'..=b'Z' | b'_' | 0x80.. => {
+                    let word = self.word()?;
+                    match verb {
+                        None => verb = Some(find(word, VERBS)?),
+                        Some(verb) if !allowed(word, verb) => return None,
+                        Some(_) => self.note_clause(word, &mut kept),
+                    }
+                }
+                b'(' => {
+                    self.depth += 1;
+                    self.at += 1;
+                }
+                b')' => {
+                    self.depth = self.depth.checked_sub(1)?;
+                    self.at += 1;
+                    kept = kept.filter(|depth| self.depth >= *depth);
+                }
+                b';' if self.text[self.at + 1..].trim_ascii().is_empty() => break,
+                b if is_plain(b) && !self.is_comment() => self.at += 1,
+                _ => return None,
             }
-            b' ' | b'\t' | b'\n' | b'\r' | b',' | b'(' | b')' | b'=' | b'<' | b'>' | b'*' => {
-                at += 1
-            }
-            b'+' | b'%' => at += 1,
-            // A comment could begin here.
-            b'-' if bytes.get(at + 1) != Some(&b'-') => at += 1,
-            b'/' if bytes.get(at + 1) != Some(&b'*') => at += 1,
-            b'.' if !bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => at += 1,
-            b';' if original[at + 1..].trim_ascii().is_empty() => break,
-            _ => return None,
+        }
+        n.text.push_str(&self.text[copied..self.at]);
+        (verb.is_some() && n.literals.len() <= MOST).then_some(())
+    }
+
+    /// Where literals stay begins and ends with some words.
+    fn note_clause(&self, word: &str, kept: &mut Option<usize>) {
+        let is = |other: &str| word.eq_ignore_ascii_case(other);
+        match kept {
+            None if is("order") || is("group") => *kept = Some(self.depth),
+            // DISTINCT ON (...).
+            None if is("on") && self.follows_distinct() => *kept = Some(self.depth + 1),
+            Some(depth) if *depth == self.depth && find(word, ENDS).is_some() => *kept = None,
+            _ => {}
         }
     }
-    n.text.push_str(&original[copied..at]);
-    (verb.is_some() && n.values.len() <= MOST).then_some(n)
-}
 
-fn word_end(bytes: &[u8], at: usize) -> usize {
-    bytes[at..].iter().position(|b| !is_word(*b)).map_or(bytes.len(), |n| at + n)
-}
-
-/// The number, unless it is of another type than an integer.
-fn number(text: &str, at: usize, end: usize) -> Option<(Oid, Datum)> {
-    let digits = &text[at..end];
-    let next = text.as_bytes().get(end);
-    let hexadecimal = digits.len() > 1 && digits.starts_with('0');
-    if next == Some(&b'.') || hexadecimal || digits.len() > 18 {
-        return None;
+    /// The word that was read is the one after DISTINCT.
+    fn follows_distinct(&self) -> bool {
+        let before = self.text[..self.at - 2].trim_ascii_end();
+        let tail = before.len().checked_sub("distinct".len()).and_then(|from| before.get(from..));
+        tail.is_some_and(|t| t.eq_ignore_ascii_case("distinct"))
     }
-    let value: i64 = digits.parse().ok()?;
-    Some(match i32::try_from(value) {
-        Ok(small) => (oid::INT4, Datum::I32(small)),
-        Err(_) => (oid::INT8, Datum::I64(value)),
-    })
+
+    /// A comment begins here.
+    fn is_comment(&self) -> bool {
+        matches!(&self.bytes[self.at..], [b'-', b'-', ..] | [b'/', b'*', ..])
+    }
+
+    /// None for one that a string follows with a meaning of its own (`E'\n'`).
+    fn word(&mut self) -> Option<&'a str> {
+        let from = self.at;
+        let rest = &self.bytes[from..];
+        self.at += rest.iter().position(|b| !is_word(*b)).unwrap_or(rest.len());
+        match &self.bytes[self.at..] {
+            [b'\'', ..] | [b'&', b'\'' | b'"', ..] => None,
+            _ => Some(&self.text[from..self.at]),
+        }
+    }
+
+    /// A name in double quotes.
+    fn quoted(&mut self) -> Option<()> {
+        self.at += 1;
+        let length = self.bytes[self.at..].iter().position(|b| *b == b'"')?;
+        self.at += length + 1;
+        Some(())
+    }
+
+    /// A string; None for one with a backslash, which an old setting gives a meaning.
+    fn string(&mut self) -> Option<Literal<'a>> {
+        let from = self.at + 1;
+        self.at = from;
+        loop {
+            match self.bytes.get(self.at)? {
+                b'\'' if self.bytes.get(self.at + 1) == Some(&b'\'') => self.at += 2,
+                b'\'' => break,
+                b'\\' => return None,
+                _ => self.at += 1,
+            }
+        }
+        self.at += 1;
+        Some(Literal { type_oid: Oid::INVALID, text: &self.text[from..self.at - 1] })
+    }
+
+    /// A number without an exponent; None for what is written in another way.
+    fn number(&mut self) -> Option<Literal<'a>> {
+        let from = self.at;
+        let digits = self.digits();
+        let whole = digits.len();
+        let mut type_oid = oid::NUMERIC;
+        match &self.bytes[self.at..] {
+            [b'.', b'0'..=b'9', ..] => {
+                self.at += 1;
+                self.digits();
+            }
+            [b'.', ..] => return None,
+            _ if whole > 1 && digits.starts_with('0') || whole > 18 => return None,
+            _ => {
+                let value: i64 = digits.parse().ok()?;
+                let small = i32::try_from(value).is_ok();
+                type_oid = if small { oid::INT4 } else { oid::INT8 };
+            }
+        }
+        let follows = self.bytes.get(self.at);
+        if follows.is_some_and(|b| is_word(*b) || *b == b'.') {
+            return None;
+        }
+        Some(Literal { type_oid, text: &self.text[from..self.at] })
+    }
+
+    fn digits(&mut self) -> &'a str {
+        let rest = &self.bytes[self.at..];
+        let length = rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len());
+        self.at += length;
+        &self.text[self.at - length..self.at]
+    }
+}
+
+/// What stands for itself.
+fn is_plain(b: u8) -> bool {
+    matches!(b, b' ' | b'\t' | b'\n' | b'\r') || b",=<>*+-/%.:[]|&~!#@^?".contains(&b)
 }
 
 /// Which of the words, all in lower case, this is.
@@ -138,17 +278,12 @@ fn allowed(word: &str, verb: &str) -> bool {
     !into && find(word, BANNED).is_none()
 }
 
-impl Normalized {
-    fn take(&mut self, (type_oid, value): (Oid, Datum), end: usize) {
+impl<'a> Normalized<'a> {
+    fn take(&mut self, literal: Literal<'a>, end: usize) {
         use std::fmt::Write as _;
-        self.types.push(type_oid);
-        self.values.push(value);
+        self.literals.push(literal);
         // Writing to a string cannot fail.
-        let _ = write!(self.text, "${}", self.types.len());
-        // The types are part of what makes texts equal.
-        if type_oid == oid::INT8 {
-            self.text.push_str("::int8");
-        }
+        let _ = write!(self.text, "${}", self.literals.len());
         self.shifts.push((self.text.len(), end as isize - self.text.len() as isize));
     }
 }
@@ -157,17 +292,44 @@ impl Normalized {
 mod tests {
     use super::*;
 
+    fn text(original: &str) -> String {
+        normalize(original).map_or_else(|| panic!("{original}"), |n| n.text)
+    }
+
     #[test]
-    fn numbers_become_parameters() {
-        let n = normalize("UPDATE t SET a = a + -15 WHERE id = 3000000000;").unwrap();
-        assert_eq!(n.text, "UPDATE t SET a = a + -$1 WHERE id = $2::int8");
-        assert_eq!(n.values, [Datum::I32(15), Datum::I64(3_000_000_000)]);
-        assert_eq!(n.types, [oid::INT4, oid::INT8]);
+    fn literals_become_parameters() {
+        let n = normalize("UPDATE t SET a = a + -15, b = 'it''s' WHERE id = 3000000000;").unwrap();
+        assert_eq!(n.text, "UPDATE t SET a = a + -$1, b = $2 WHERE id = $3");
+        assert_eq!(n.types(), [oid::INT4, Oid::INVALID, oid::INT8]);
+        let values: Vec<_> = n.literals.iter().map(Literal::value).collect();
+        assert_eq!(values, ["15", "it's", "3000000000"]);
+        assert!(n.key.ends_with("\0isl"));
+        let n = normalize(r#"SELECT "a""1", x::date FROM "t" WHERE b > 1.50 AND c = ''"#).unwrap();
+        assert_eq!(n.text, r#"SELECT "a""1", x::date FROM "t" WHERE b > $1 AND c = $2"#);
+        assert_eq!(n.types(), [oid::NUMERIC, Oid::INVALID]);
+    }
+
+    #[test]
+    fn positions_stay() {
+        assert_eq!(
+            text(
+                "SELECT a, 5 FROM t WHERE b = 7 GROUP BY 1, b + 2 HAVING c > 3 ORDER BY 1 LIMIT 4"
+            ),
+            "SELECT a, $1 FROM t WHERE b = $2 GROUP BY 1, b + 2 HAVING c > $3 ORDER BY 1 LIMIT $4"
+        );
+        assert_eq!(
+            text("SELECT DISTINCT ON (1, (2)) 3, f(x ORDER BY 4), 5 FROM t WHERE a = 6"),
+            "SELECT DISTINCT ON (1, (2)) $1, f(x ORDER BY 4), $2 FROM t WHERE a = $3"
+        );
+        assert_eq!(
+            text("SELECT DISTINCT a FROM t JOIN u ON (t.a = 1) WHERE b IN (SELECT 2 ORDER BY 3)"),
+            "SELECT DISTINCT a FROM t JOIN u ON (t.a = $1) WHERE b IN (SELECT $2 ORDER BY 3)"
+        );
     }
 
     #[test]
     fn places_are_found_again() {
-        let text = "SELECT a FROM t WHERE id = 12345 AND b = 7 AND c";
+        let text = "SELECT a FROM t WHERE id = 12345 AND b = 'xyz' AND c";
         let n = normalize(text).unwrap();
         assert_eq!(n.original(n.text.find("AND b").unwrap()), text.find("AND b").unwrap());
         assert_eq!(n.original(n.text.find("AND c").unwrap()), text.find("AND c").unwrap());
@@ -177,19 +339,25 @@ mod tests {
     #[test]
     fn other_statements_are_left_alone() {
         for text in [
-            "SELECT a FROM t ORDER BY 1",
-            "SELECT a, 1 FROM t GROUP BY 1",
-            "SELECT 1.5",
             "SELECT 1e5",
             "SELECT 0x10",
-            "SELECT 'a'",
+            "SELECT 1_000",
+            "SELECT 1..2",
+            "SELECT 5.",
+            "SELECT E'a'",
+            "SELECT U&'a'",
+            r"SELECT 'a\b'",
+            "SELECT 'a",
+            "SELECT \"a",
             "SELECT a1, $1",
             "SELECT 1 -- 2",
             "SELECT 1 /* 2 */",
             "SELECT 1 INTO t",
             "SELECT 1; SELECT 2",
+            "SELECT 1)",
+            "SELECT interval '1 day'",
+            "DELETE FROM t WHERE CURRENT OF c",
             "CREATE TABLE t (a varchar(10))",
-            "SELECT cast(a AS varchar(10)) FROM t",
             "",
         ] {
             assert_eq!(normalize(text), None, "{text}");

@@ -10,6 +10,7 @@ mod check;
 mod command;
 mod core;
 mod cursor;
+mod custom_plans;
 pub(crate) mod damage;
 mod ddl_storage;
 mod env;
@@ -100,8 +101,10 @@ pub struct Session {
     near: approach::Approach,
     pub(crate) block: Block,
     pub(crate) portals: Portals,
-    /// What statements of the simple protocol are without their numbers.
+    /// What statements of the simple protocol are without their literals.
     pub(crate) normalized: HashMap<String, Normal, foldhash::fast::RandomState>,
+    /// The number of the settings that they were read with.
+    pub(crate) normalized_version: u64,
     pub(crate) random: Cell<[u64; 2]>,
     /// BUFFER_USAGE_LIMIT of the VACUUM or ANALYZE that runs, in kilobytes.
     pub(crate) buffer_limit_kb: Cell<Option<u32>>,
@@ -158,6 +161,7 @@ impl Session {
             block: Block::default(),
             portals: Portals::default(),
             normalized: HashMap::default(),
+            normalized_version: 0,
             buffer_limit_kb: Cell::default(),
             point_space: Cell::default(),
             random: Cell::new([os::random::u64(), os::random::u64()]),

@@ -134,6 +134,18 @@ impl SessionCore {
         params: Option<&[Datum]>,
         fraction: f64,
     ) -> Result<PlannedStmt> {
+        self.plan_watched(env, query, params, fraction, None)
+    }
+
+    /// The same. With a watch the values are estimated with, and the plan is good for any.
+    pub(super) fn plan_watched(
+        self: &Arc<Self>,
+        env: &StatementEnv<'_>,
+        query: Query,
+        params: Option<&[Datum]>,
+        fraction: f64,
+        watch: Option<&planner::Watch>,
+    ) -> Result<PlannedStmt> {
         self.check_permissions(env, &query)?;
         let settings = self.resolved();
         let planner_env = planner::Env {
@@ -142,11 +154,12 @@ impl SessionCore {
             evaluator: &Evaluator { core: self, env },
             sizes: &Sizes { core: self },
             params,
-            fold_params: params.is_some(),
+            fold_params: params.is_some() && watch.is_none(),
             tuple_fraction: fraction,
             // A cursor is read in pieces; a worker has no workers.
             parallel_ok: fraction == 0.0 && !super::worker::is_worker(),
             bodies: Some(&Bodies { env }),
+            watch,
         };
         let meter = Meter::begin(settings.trace.planner);
         let plan = planner::plan_query(query, &planner_env)?;
@@ -156,6 +169,27 @@ impl SessionCore {
         }
         self.lock_members(&plan)?;
         Ok(plan)
+    }
+
+    /// True if what a plan was chosen by is much the same for these parameters, now.
+    pub(super) fn grounds_hold(
+        self: &Arc<Self>,
+        env: &StatementEnv<'_>,
+        params: &[Datum],
+        grounds: &planner::Grounds,
+    ) -> Result<bool> {
+        grounds.hold(&planner::Env {
+            catalog: &env.view,
+            settings: &self.resolved().planner,
+            evaluator: &Evaluator { core: self, env },
+            sizes: &Sizes { core: self },
+            params: Some(params),
+            fold_params: false,
+            tuple_fraction: 0.0,
+            parallel_ok: false,
+            bodies: None,
+            watch: None,
+        })
     }
 
     /// Locks the children of inheritance trees that a plan reads: the statement names none of

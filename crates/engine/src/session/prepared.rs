@@ -1,5 +1,6 @@
 //! Prepared statements and portals.
 
+use super::custom_plans::CustomPlans;
 use super::statement_cache::SharedStatement;
 use crate::rows::RowWriter;
 use crate::sink::{ResultColumn, ResultFormat};
@@ -51,6 +52,13 @@ pub struct Analysed {
     pub query_id: i64,
 }
 
+impl CachedPlan {
+    /// True if it is a plan of what a statement means now.
+    pub fn is_of(&self, analysed: &Analysed) -> bool {
+        self.generation == analysed.generation && self.settings == analysed.context.0
+    }
+}
+
 impl Analysed {
     /// Of these queries.
     pub fn new(queries: Vec<ir::Query>) -> Analysed {
@@ -80,6 +88,8 @@ pub struct Prepared {
     pub given_types: Vec<Oid>,
     /// The plan for any parameters.
     pub generic: Mutex<Option<Arc<CachedPlan>>>,
+    /// Plans for given parameters, unless other sessions share them.
+    pub custom: CustomPlans,
     /// What other sessions know of it, if they do.
     pub shared: Mutex<Option<Arc<SharedStatement>>>,
     /// Its text is the whole of it, so that other sessions may know it.
@@ -92,7 +102,7 @@ pub struct Prepared {
     pub custom_cost: Mutex<f64>,
     /// By PREPARE rather than the protocol.
     pub from_sql: bool,
-    /// Its parameters were numbers in the text.
+    /// Its parameters were literals in the text.
     pub from_literals: bool,
     /// When, in microseconds since 1970.
     pub prepared_at: i64,
@@ -114,6 +124,7 @@ impl Prepared {
             analysed: Mutex::new(analysed),
             given_types: given_types.to_vec(),
             generic: Mutex::new(None),
+            custom: CustomPlans::default(),
             shared: Mutex::new(None),
             whole: false,
             custom_plans: Default::default(),
@@ -250,7 +261,7 @@ impl Portal {
     }
 }
 
-/// What is known of a text of the simple protocol without its numbers.
+/// What is known of a text of the simple protocol without its literals.
 pub enum Normal {
     /// It came once: not worth the work yet.
     Seen,

@@ -245,6 +245,7 @@ impl Session {
         }
         *prepared.analysed.lock() = fresh.clone();
         *prepared.generic.lock() = None;
+        prepared.custom.clear();
         *prepared.shared.lock() = shared;
         Ok(fresh)
     }
@@ -317,10 +318,7 @@ impl Session {
                 return Ok(generic);
             }
         }
-        let query = main_query(analysed)?.clone();
-        let plan = self.plan(env, query, Some(params), fraction)?;
-        prepared.count_custom(&plan, env.settings());
-        Ok(Arc::new(self.cached(env, plan, analysed)?))
+        self.custom_plan(env, prepared, analysed, params, fraction)
     }
 
     /// The plan for any parameters where a plan for given ones is due, but could not be another:
@@ -357,9 +355,7 @@ impl Session {
         prepared: &Prepared,
         analysed: &Arc<Analysed>,
     ) -> Option<Arc<CachedPlan>> {
-        let current = |plan: &&Arc<CachedPlan>| {
-            plan.generation == analysed.generation && plan.settings == analysed.context.0
-        };
+        let current = |plan: &&Arc<CachedPlan>| plan.is_of(analysed);
         if let Some(known) = prepared.generic.lock().as_ref().filter(current) {
             return Some(known.clone());
         }
@@ -411,7 +407,7 @@ impl Session {
         Ok(())
     }
 
-    /// True if a statement whose numbers were taken for parameters cannot be planned with them:
+    /// True if a statement whose literals were taken for parameters cannot be planned with them:
     /// its error is one that comes before the first word of an answer.
     #[cold]
     pub(super) fn fails_when_planned(&self, portal: &Portal) -> bool {
@@ -448,7 +444,7 @@ impl Session {
         Ok(cached)
     }
 
-    fn cached(
+    pub(super) fn cached(
         &self,
         env: &StatementEnv<'_>,
         plan: PlannedStmt,
@@ -864,7 +860,7 @@ impl Session {
 impl Prepared {
     /// Counts a plan made for given values, and what it costs with its planning, PostgreSQL's
     /// figure.
-    fn count_custom(&self, plan: &PlannedStmt, settings: &Resolved) {
+    pub(super) fn count_custom(&self, plan: &PlannedStmt, settings: &Resolved) {
         let tables = (plan.rtable.len() + 1) as f64;
         let planning = 1000.0 * settings.planner.cpu_operator_cost * tables;
         self.custom_plans.fetch_add(1, Ordering::Relaxed);

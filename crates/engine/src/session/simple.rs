@@ -7,12 +7,14 @@ use super::prepared::{Normal, Portal, Prepared};
 use super::trace::Meter;
 use super::{Session, TransactionStatus};
 use crate::sink::Sink;
-use base::{Error, Result};
+use base::{Error, Oid, Result};
 use parser::ast::{RawStmt, SelectBody, SelectStmt, Stmt};
+use smallvec::SmallVec;
 use std::sync::Arc;
+use types::Datum;
 
-/// Texts without numbers that a session remembers.
-const MOST_NORMALIZED: usize = 64;
+/// Texts without literals that a session remembers.
+const MOST_NORMALIZED: usize = 128;
 
 impl Session {
     /// Runs a query string. The error of the statement that failed is returned after the
@@ -62,7 +64,7 @@ impl Session {
         damage::follow(&self.core);
     }
 
-    /// Runs a statement that was seen before with other numbers, or the same; false if that is
+    /// Runs a statement that was seen before with other literals, or the same; false if that is
     /// not possible and nothing was done.
     fn run_normalized(&mut self, original: &str, sink: &mut dyn Sink) -> Result<bool> {
         if self.status() == TransactionStatus::Failed {
@@ -74,27 +76,32 @@ impl Session {
             return Ok(false);
         }
         let Some(n) = normalize(original) else { return Ok(false) };
-        let prepared = match self.normalized.get(&n.text) {
+        let text_version = self.core.resolved().text_version;
+        if std::mem::replace(&mut self.normalized_version, text_version) != text_version {
+            self.normalized.clear();
+        }
+        let prepared = match self.normalized.get(&n.key) {
             Some(Normal::Prepared(p)) if self.is_fresh(&p.analysed.lock()) => p.clone(),
             Some(Normal::Ordinary) => return Ok(false),
             // What others have made of it is at hand; alone it is not worth the work yet.
-            None if self.shared_statement(&n.text, &n.types).is_none() => {
-                self.remember(n.text, Normal::Seen);
+            None if self.shared_statement(&n.text, &n.types()).is_none() => {
+                self.remember(n.key, Normal::Seen);
                 return Ok(false);
             }
             _ => {
                 self.ensure_transaction()?;
                 let Some(p) = self.prepare_normalized(&n) else {
-                    self.remember(n.text, Normal::Ordinary);
+                    self.remember(n.key, Normal::Ordinary);
                     return Ok(false);
                 };
-                self.remember(n.text.clone(), Normal::Prepared(p.clone()));
+                self.remember(n.key.clone(), Normal::Prepared(p.clone()));
                 p
             }
         };
         self.check_interrupts()?;
         self.ensure_transaction()?;
-        let mut portal = Portal::new("", prepared, n.values.clone().into(), self.statement_micros);
+        let Some(values) = self.literal_values(&prepared, &n) else { return Ok(false) };
+        let mut portal = Portal::new("", prepared, values, self.statement_micros);
         sink.mark();
         self.run_simple_portal(&mut portal, sink).map_err(|mut e| {
             if !e.is_parked() && self.fails_when_planned(&portal) {
@@ -107,6 +114,21 @@ impl Session {
         Ok(true)
     }
 
+    /// The values of a text's literals; None if one is not of the type that its use asks for.
+    fn literal_values(&self, prepared: &Prepared, n: &Normalized<'_>) -> Option<Arc<[Datum]>> {
+        use functions::FnEnv;
+        let analysed = prepared.analysed.lock().clone();
+        let mut values: SmallVec<[Datum; 8]> = SmallVec::new();
+        for (literal, type_oid) in n.literals.iter().zip(&analysed.params) {
+            let text = literal.value();
+            values.push(match types::io::input_plain(*type_oid, &text) {
+                Some(value) => value.ok()?,
+                None => types::io::input(*type_oid, &text, -1, &self.env().ok()?.io()).ok()?,
+            });
+        }
+        Some((0..values.len()).map(|i| std::mem::take(&mut values[i])).collect())
+    }
+
     fn remember(&mut self, text: String, what: Normal) {
         if self.normalized.len() >= MOST_NORMALIZED {
             self.normalized.clear();
@@ -114,15 +136,22 @@ impl Session {
         self.normalized.insert(text, what);
     }
 
-    /// A statement without its numbers made ready; None if it cannot be run like that.
-    fn prepare_normalized(&mut self, n: &Normalized) -> Option<Arc<Prepared>> {
-        let mut prepared = match self.shared_statement(&n.text, &n.types) {
+    /// A statement without its literals made ready; None if it cannot be run like that.
+    fn prepare_normalized(&mut self, n: &Normalized<'_>) -> Option<Arc<Prepared>> {
+        let types = n.types();
+        let mut prepared = match self.shared_statement(&n.text, &types) {
             Some(shared) => Prepared::shared("", shared),
-            None => self.prepare_anew("", &n.text, &n.types).ok()?,
+            None => self.prepare_anew("", &n.text, &types).ok()?,
         };
         let analysed = prepared.analysed.lock().clone();
         let query = prepared.stmt.as_ref().is_some_and(|s| is_query(&s.stmt));
-        if !query || analysed.params != n.types || analysed.queries.len() != 1 {
+        let found = analysed.params.len() == types.len();
+        let fits = |(given, found): (&Oid, &Oid)| !given.is_valid() || given == found;
+        if !query
+            || !found
+            || !types.iter().zip(&analysed.params).all(fits)
+            || analysed.queries.len() != 1
+        {
             return None;
         }
         prepared.from_literals = true;

@@ -6,6 +6,7 @@
 //! the catalog, one user's rights and one set of settings; sessions that have temporary tables or
 //! changes of the catalog of their own stay away.
 
+use super::custom_plans::CustomPlans;
 use super::prepared::{Analysed, CachedPlan};
 use base::Oid;
 use os::sync::{Mutex, RwLock};
@@ -36,6 +37,8 @@ pub struct SharedStatement {
     pub text_version: u64,
     /// Its plan, once there is one that serves for everybody.
     pub plan: Mutex<Option<Arc<CachedPlan>>>,
+    /// Plans for values of its parameters.
+    pub custom: CustomPlans,
     /// It was asked for since it was last looked at for removal.
     used: AtomicBool,
 }
@@ -100,6 +103,7 @@ impl SharedStatement {
             analysed,
             text_version,
             plan: Mutex::new(None),
+            custom: CustomPlans::default(),
             used: AtomicBool::new(true),
         }
     }
