@@ -458,8 +458,25 @@ impl Ddl<'_> {
         }
         let class = self.choose_opclass(am, am_name, key.type_oid, elem.opclass.as_ref())?;
         key.opclass = class.oid;
+        self.check_byte_order(&class, key.collation)?;
         key.option = elem_option(elem);
         Ok(key)
+    }
+
+    /// Fails if an index would find bytes where a collation calls others equal.
+    fn check_byte_order(&self, class: &catalog::OpclassDesc, collation: Oid) -> Result<()> {
+        // Those of text, varchar and bpchar.
+        if !matches!(class.oid.0, 4217..=4219) {
+            return Ok(());
+        }
+        match self.view.find_collation(collation)? {
+            Some(c) if !c.is_deterministic => bail!(
+                FEATURE_NOT_SUPPORTED,
+                "nondeterministic collations are not supported for operator class \"{}\"",
+                class.name
+            ),
+            _ => Ok(()),
+        }
     }
 
     fn included_elem(&self, table: &RelationDesc, elem: &ast::IndexElem) -> Result<IndexKey> {

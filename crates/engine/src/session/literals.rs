@@ -2,8 +2,8 @@
 //! what was found out about one of them serves for all.
 //!
 //! A literal is taken where a parameter means what it meant: not in clauses that read numbers as
-//! positions or compare expressions as written (ORDER BY, GROUP BY, DISTINCT ON). Where the
-//! parameter means nothing (`date '2001-01-01'`, `varchar(10)`), reading the text without its
+//! positions or compare expressions as written (ORDER BY, GROUP BY, PARTITION BY, DISTINCT ON), nor
+//! elsewhere if it is in one of those too. Where the parameter means nothing (`date '2001-01-01'`, `varchar(10)`), reading the text without its
 //! literals fails, and the statement goes its ordinary way.
 
 use base::Oid;
@@ -87,14 +87,36 @@ pub(super) fn normalize(original: &str) -> Option<Normalized<'_>> {
     if original.len() > LONGEST {
         return None;
     }
+    let mut reader = Reader {
+        text: original,
+        bytes: original.as_bytes(),
+        at: 0,
+        depth: 0,
+        found: Vec::new(),
+        stays: false,
+    };
+    reader.read()?;
+    let (end, found, stays) = (reader.at, reader.found, reader.stays);
     let mut n = Normalized {
         text: String::with_capacity(original.len() + 8),
         key: String::new(),
-        literals: Vec::new(),
+        literals: Vec::with_capacity(found.len()),
         shifts: Vec::new(),
     };
-    let reader = Reader { text: original, bytes: original.as_bytes(), at: 0, depth: 0 };
-    reader.read(&mut n)?;
+    let mut copied = 0;
+    for one in &found {
+        let same = |other: &Found| other.kept && other.literal.text == one.literal.text;
+        if one.kept || stays && found.iter().any(same) {
+            continue;
+        }
+        n.text.push_str(&original[copied..one.from]);
+        n.take(one.literal, one.to);
+        copied = one.to;
+    }
+    n.text.push_str(&original[copied..end]);
+    if n.literals.len() > MOST {
+        return None;
+    }
     n.key.reserve(n.text.len() + 1 + n.literals.len());
     n.key.push_str(&n.text);
     n.key.push('\0');
@@ -107,6 +129,15 @@ pub(super) fn normalize(original: &str) -> Option<Normalized<'_>> {
     Some(n)
 }
 
+/// A literal and where it was, between its quotes and all.
+struct Found<'a> {
+    from: usize,
+    to: usize,
+    literal: Literal<'a>,
+    /// It stays where it is.
+    kept: bool,
+}
+
 /// Goes through a text.
 struct Reader<'a> {
     text: &'a str,
@@ -114,33 +145,24 @@ struct Reader<'a> {
     at: usize,
     /// Parentheses that are open.
     depth: usize,
+    found: Vec<Found<'a>>,
+    /// Some of the literals stay.
+    stays: bool,
 }
 
 impl<'a> Reader<'a> {
-    fn read(mut self, n: &mut Normalized<'a>) -> Option<()> {
-        let mut copied = 0;
+    fn read(&mut self) -> Option<()> {
         let mut verb = None;
         // In this many parentheses, or more, literals stay.
         let mut kept = None;
         while let Some(&b) = self.bytes.get(self.at) {
             match b {
-                b'0'..=b'9' => {
+                b'0'..=b'9' | b'\'' => {
                     let from = self.at;
-                    let literal = self.number()?;
-                    if kept.is_none() {
-                        n.text.push_str(&self.text[copied..from]);
-                        n.take(literal, self.at);
-                        copied = self.at;
-                    }
-                }
-                b'\'' => {
-                    let from = self.at;
-                    let literal = self.string()?;
-                    if kept.is_none() {
-                        n.text.push_str(&self.text[copied..from]);
-                        n.take(literal, self.at);
-                        copied = self.at;
-                    }
+                    let literal = if b == b'\'' { self.string()? } else { self.number()? };
+                    let kept = kept.is_some();
+                    self.stays |= kept;
+                    self.found.push(Found { from, to: self.at, literal, kept });
                 }
                 b'"' => self.quoted()?,
                 b'a'..=b'z' | b'A'..=b'Z' | b'_' | 0x80.. => {
@@ -165,15 +187,14 @@ impl<'a> Reader<'a> {
                 _ => return None,
             }
         }
-        n.text.push_str(&self.text[copied..self.at]);
-        (verb.is_some() && n.literals.len() <= MOST).then_some(())
+        verb.map(|_| ())
     }
 
     /// Where literals stay begins and ends with some words.
     fn note_clause(&self, word: &str, kept: &mut Option<usize>) {
         let is = |other: &str| word.eq_ignore_ascii_case(other);
         match kept {
-            None if is("order") || is("group") => *kept = Some(self.depth),
+            None if is("order") || is("group") || is("partition") => *kept = Some(self.depth),
             // DISTINCT ON (...).
             None if is("on") && self.follows_distinct() => *kept = Some(self.depth + 1),
             Some(depth) if *depth == self.depth && find(word, ENDS).is_some() => *kept = None,
