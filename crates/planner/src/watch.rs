@@ -9,7 +9,7 @@
 
 use crate::prep::const_fold::simplify;
 use crate::root::Env;
-use crate::selectivity::{Comparison, as_number, direction};
+use crate::selectivity::{Comparison, as_number, direction, of_any};
 use base::Result;
 use catalog::RelationDesc;
 use ir::{CoercionForm, Expr, ParamKind};
@@ -40,6 +40,8 @@ pub struct Watch {
 #[derive(Default)]
 pub struct Grounds {
     comparisons: Vec<Asked<Comparison>>,
+    /// Comparisons for equality with any element of an array.
+    any: Vec<Asked<Comparison>>,
     /// LIMIT and OFFSET.
     numbers: Vec<Asked<()>>,
     /// Pages of tables.
@@ -67,8 +69,24 @@ impl Watch {
 
     /// A comparison with `value` was estimated.
     pub fn compared(&self, of: Comparison, value: &Expr, answer: f64) {
+        self.ask(|grounds| &mut grounds.comparisons, of, value, answer);
+    }
+
+    /// A comparison for equality with any element of the array `value` was estimated.
+    pub fn compared_any(&self, of: Comparison, value: &Expr, answer: f64) {
+        self.ask(|grounds| &mut grounds.any, of, value, answer);
+    }
+
+    fn ask(
+        &self,
+        list: impl Fn(&mut Grounds) -> &mut Vec<Asked<Comparison>>,
+        of: Comparison,
+        value: &Expr,
+        answer: f64,
+    ) {
         let mut grounds = self.grounds.borrow_mut();
-        let known = grounds.comparisons.iter().any(|c| {
+        let list = list(&mut grounds);
+        let known = list.iter().any(|c| {
             c.of.op == of.op
                 && c.of.var_left == of.var_left
                 && c.of.v.expr == of.v.expr
@@ -77,10 +95,10 @@ impl Watch {
         if known {
             return;
         }
-        if grounds.comparisons.len() == MOST_QUESTIONS {
+        if list.len() == MOST_QUESTIONS {
             return self.lose();
         }
-        grounds.comparisons.push(Asked { of, value: value.clone(), answer });
+        list.push(Asked { of, value: value.clone(), answer });
     }
 
     /// A number of rows was read from `value`.
@@ -113,6 +131,15 @@ impl Grounds {
         for number in &self.numbers {
             let now = rows_wanted(&value_of(&number.value, env)?);
             if !similar(now, number.answer) {
+                return Ok(false);
+            }
+        }
+        for asked in &self.any {
+            let of = &asked.of;
+            let elements = env.array_elements(&value_of(&asked.value, env)?)?;
+            let Some(elements) = elements else { return Ok(false) };
+            let shares = elements.iter().map(|e| of.share(env, e)).collect::<Result<Vec<_>>>()?;
+            if !similar(of_any(&shares, true, true) * of.v.tuples, asked.answer * of.v.tuples) {
                 return Ok(false);
             }
         }

@@ -188,6 +188,7 @@ fn values_that_decide_more_than_estimates_are_told() {
         ("SELECT relname FROM pg_class WHERE relpages = $1", true),
         ("SELECT relname FROM pg_class WHERE relpages IN ($1, $1, 3)", true),
         ("SELECT $1 + relpages FROM pg_class", true),
+        ("SELECT relname FROM pg_class WHERE relpages = ANY (array_fill($1::int, '{3}'))", false),
         ("SELECT relname FROM pg_class WHERE relpages = -$1::int", true),
         ("SELECT relname FROM pg_class WHERE $1 = 5", false),
         ("SELECT relname FROM pg_class WHERE relpages = 1 AND $1 > 5 - 3", false),
@@ -199,4 +200,21 @@ fn values_that_decide_more_than_estimates_are_told() {
         let value = if sql.contains("text") { Datum::text("^a") } else { Datum::I32(5) };
         assert_eq!(grounds(sql, &[value]).is_some(), serves, "{sql}");
     }
+}
+
+#[test]
+fn arrays_are_estimated_by_their_elements() {
+    let array = |n: i32| {
+        let elem = types::array::ElemType::builtin(Oid(23));
+        let values: Vec<Datum> = (0..n).map(Datum::I32).collect();
+        types::array::make_vector(&elem, &values).expect("an array")
+    };
+    let sql = "SELECT relname FROM pg_class WHERE relpages = ANY ($1)";
+    let made = grounds(sql, &[array(50)]).expect("values that only estimate");
+    let holds =
+        |value| with_planner(sql, 1000, (Some(&[value]), None), |_, env| made.hold(env).unwrap());
+    assert!(holds(array(50)));
+    assert!(holds(array(45)));
+    assert!(!holds(array(5)));
+    assert!(!holds(Datum::Null));
 }

@@ -6,6 +6,7 @@ pub mod shape;
 
 use crate::rel::Restriction;
 use crate::root::Root;
+use crate::watch;
 use base::Oid;
 use ir::{Expr, walk};
 use std::rc::Rc;
@@ -143,7 +144,12 @@ impl Root<'_> {
     pub fn array_length(&self, e: &Expr) -> f64 {
         match e {
             Expr::Const(c) if c.value == Datum::Null => 0.0,
-            other => match self.array_elements(other) {
+            // How many there are is a part of what the comparison with them is estimated to keep.
+            Expr::Param(_) if self.env.watch.is_some() => match watch::estimated(self.env, e) {
+                Ok((value @ Expr::Const(_), _)) => self.array_length(&value),
+                _ => 10.0,
+            },
+            other => match self.env.array_elements(other) {
                 Ok(Some(list)) => list.len() as f64,
                 _ => 10.0,
             },

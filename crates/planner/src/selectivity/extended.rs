@@ -335,7 +335,7 @@ impl Root<'_> {
             }
             Expr::ScalarArrayOp(s) => {
                 let Some((side, c, _)) = sides(&s.args) else { return Ok(none()) };
-                let elements = self.array_elements(&Expr::Const(c.clone()))?;
+                let elements = self.env.array_elements(&Expr::Const(c.clone()))?;
                 let Some(elements) = elements else { return Ok(none()) };
                 each(side, &|value, ty| {
                     let holds = |e: &Expr| match e {

@@ -14,7 +14,8 @@ pub use variable::{Variable, estimate_groups};
 
 use crate::prep::const_fold::simplify;
 use crate::rel::{Restriction, SpecialJoin};
-use crate::root::Root;
+use crate::root::{Env, Root};
+use crate::watch;
 use base::{Oid, Result};
 use extended::Condition;
 use ir::{BoolOp, BoolTestKind, Expr, JoinKind, NullTestKind, OpKind};
@@ -381,10 +382,13 @@ impl Root<'_> {
         let op = self.env.catalog.operator(s.op)?;
         let is_eq = op.rest == Oid(101);
         let is_ne = op.rest == Oid(102);
-        let elements = match (&s.args[1], self.env.watch) {
+        let (elements, by_value) = match (&s.args[1], self.env.watch) {
             // Each of them is looked at by itself.
-            (Expr::Array(a), Some(_)) if !a.multidims => Some(a.elements.clone()),
-            (array, _) => self.array_elements(&simplify(array.clone(), self.env, true)?)?,
+            (Expr::Array(a), Some(_)) if !a.multidims => (Some(a.elements.clone()), false),
+            (array, _) => {
+                let (array, by_value) = watch::estimated(self.env, array)?;
+                (self.env.array_elements(&array)?, by_value)
+            }
         };
         let element_sel = |e: &Expr| -> Result<f64> {
             let args = [s.args[0].clone(), e.clone()];
@@ -406,36 +410,47 @@ impl Root<'_> {
             }
             return Ok(sel);
         };
-        let mut sel = if s.use_or { 0.0 } else { 1.0 };
-        let mut disjoint = if s.use_or { 0.0 } else { 1.0 };
-        for e in &elements {
-            let one = element_sel(e)?;
-            if s.use_or {
-                sel = sel + one - sel * one;
-                if is_eq {
-                    disjoint += one;
+        let shares = elements.iter().map(element_sel).collect::<Result<Vec<_>>>()?;
+        let sel = of_any(&shares, s.use_or, if s.use_or { is_eq } else { is_ne });
+        if by_value && let Some(watch) = self.env.watch {
+            let first = elements.first().filter(|_| s.use_or && is_eq);
+            let of =
+                first.map(|e| self.split(&[s.args[0].clone(), e.clone()], var_rel)).transpose()?;
+            match of.flatten() {
+                Some((v, true)) => {
+                    let of =
+                        Comparison { op: s.op, v, var_left: true, collation: s.input_collation };
+                    watch.compared_any(of, &s.args[1], sel);
                 }
-            } else {
-                sel *= one;
-                if is_ne {
-                    disjoint += one - 1.0;
-                }
+                _ => watch.lose(),
             }
-        }
-        let use_disjoint = s.use_or && is_eq || !s.use_or && is_ne;
-        if use_disjoint && (0.0..=1.0).contains(&disjoint) {
-            sel = disjoint;
         }
         Ok(sel)
     }
+}
 
+/// Share of rows for which one of several comparisons holds (`any`), or all do; `disjoint` says
+/// that no two do, or fail, for the same row.
+pub fn of_any(shares: &[f64], any: bool, disjoint: bool) -> f64 {
+    let independent = match any {
+        true => shares.iter().fold(0.0, |sel, one| sel + one - sel * one),
+        false => shares.iter().product(),
+    };
+    let apart = match any {
+        true => shares.iter().sum(),
+        false => shares.iter().fold(1.0, |sel, one| sel + one - 1.0),
+    };
+    if disjoint && (0.0..=1.0).contains(&apart) { apart } else { independent }
+}
+
+impl Env<'_> {
     /// The elements of a constant array, or of `ARRAY[...]`.
     pub fn array_elements(&self, array: &Expr) -> Result<Option<Vec<Expr>>> {
         match array {
             Expr::Array(a) if !a.multidims => Ok(Some(a.elements.clone())),
             Expr::Const(c) => {
                 let Datum::Bytes(bytes) = &c.value else { return Ok(None) };
-                let element = self.env.catalog.type_(c.ty)?.elem;
+                let element = self.catalog.type_(c.ty)?.elem;
                 let elem = types::array::ElemType::builtin(element);
                 let values = types::array::ArrayRef::parse(bytes)?.values(&elem)?;
                 Ok(Some(

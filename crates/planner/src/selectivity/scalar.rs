@@ -79,7 +79,7 @@ impl Root<'_> {
     }
 
     /// The side that is an expression over the relation, and whether it is the left.
-    fn split(&self, args: &[Expr], var_rel: u32) -> Result<Option<(Variable, bool)>> {
+    pub fn split(&self, args: &[Expr], var_rel: u32) -> Result<Option<(Variable, bool)>> {
         let left = self.variable(&args[0], var_rel)?;
         let right = self.variable(&args[1], var_rel)?;
         Ok(match (left.rel != 0, right.rel != 0) {
