@@ -277,21 +277,45 @@ impl Crew {
     }
 
     /// The next table, in the database where the worker is if there is one.
-    fn take(&self, here: Option<Oid>) -> Option<Job> {
+    fn take(&self, here: Option<Oid>) -> Option<Taken<'_>> {
         let mut jobs = self.jobs.lock();
         let near = jobs.waiting.iter().position(|j| Some(j.database) == here);
         let job = jobs.waiting.remove(near.unwrap_or(0))?;
         jobs.taken.insert((job.database, job.table));
-        Some(job)
-    }
-
-    fn done(&self, job: Job) {
-        self.jobs.lock().taken.remove(&(job.database, job.table));
+        Some(Taken { crew: self, job })
     }
 
     /// Nothing of this database is waiting any more.
     fn forget(&self, database: Oid) {
         self.jobs.lock().waiting.retain(|j| j.database != database);
+    }
+}
+
+/// A table that a worker is at: nobody else's until this is dropped, be it by a panic.
+struct Taken<'c> {
+    crew: &'c Crew,
+    job: Job,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.crew.jobs.lock().taken.remove(&(self.job.database, self.job.table));
+    }
+}
+
+/// A worker among those that share the cost limit.
+struct Counted<'c>(&'c Crew);
+
+impl Counted<'_> {
+    fn one_more(crew: &Crew) -> Counted<'_> {
+        crew.workers.fetch_add(1, Ordering::Relaxed);
+        Counted(crew)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.workers.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -336,34 +360,31 @@ pub(crate) fn launcher(database: &Weak<Database>) {
 fn worker(database: &Arc<Database>) {
     buffer::counts::set_backend(buffer::Backend::AutovacuumWorker);
     let crew = &database.autovacuum;
-    crew.workers.fetch_add(1, Ordering::Relaxed);
+    let _counted = Counted::one_more(crew);
     let mut next = crew.take(None);
-    while let Some(job) = next.take() {
-        next = work(database, job);
+    while let Some(taken) = next.take() {
+        next = work(database, taken);
     }
-    crew.workers.fetch_sub(1, Ordering::Relaxed);
 }
 
 /// This table and others of its database; gives one of another.
-fn work(database: &Arc<Database>, first: Job) -> Option<Job> {
-    let (crew, db) = (&database.autovacuum, first.database);
+fn work<'d>(database: &'d Arc<Database>, first: Taken<'d>) -> Option<Taken<'d>> {
+    let (crew, db) = (&database.autovacuum, first.job.database);
     let options = SessionOptions { background: Some(db), ..SessionOptions::default() };
     let mut next = Some(first);
     let begun = Session::new(database, &options).and_then(|mut session| {
         // DDL goes first: a table that is locked is taken next time.
         session.interrupts().set_lock_timeout_ms(1000);
-        while let Some(job) = next.take_if(|j| j.database == db) {
-            let done = session.interrupts().check().and_then(|()| one(&mut session, job));
-            crew.done(job);
-            done?;
+        while let Some(taken) = next.take_if(|t| t.job.database == db) {
+            session.interrupts().check()?;
+            one(&mut session, taken.job)?;
+            drop(taken);
             next = crew.take(Some(db));
         }
         Ok(())
     });
     if let Err(e) = begun {
-        if let Some(job) = next.take_if(|j| j.database == db) {
-            crew.done(job);
-        }
+        drop(next.take_if(|t| t.job.database == db));
         crew.forget(db);
         // What was counted for a database that has gone is of no use.
         if e.code() == base::SqlState::INVALID_CATALOG_NAME || !database.has_folder(db) {
@@ -434,19 +455,29 @@ mod tests {
             let counts = Changes::default();
             Job { database: Oid(db), table: Oid(table), counts }
         };
-        let place = |job: Option<Job>| job.map(|j| (j.database.0, j.table.0));
+        let place = |t: &Option<Taken>| t.as_ref().map(|t| (t.job.database.0, t.job.table.0));
         assert_eq!(crew.refill(vec![job(2, 30), job(1, 20), job(1, 10)]), 3);
-        let first = crew.take(None).unwrap();
-        assert_eq!(place(Some(first)), Some((1, 10)));
+        let first = crew.take(None);
+        assert_eq!(place(&first), Some((1, 10)));
         // Another worker stays in its database; one that has none left there goes on to another.
-        assert_eq!(place(crew.take(Some(Oid(2)))), Some((2, 30)));
-        assert_eq!(place(crew.take(Some(Oid(2)))), Some((1, 20)));
+        let others = [crew.take(Some(Oid(2))), crew.take(Some(Oid(2)))];
+        assert_eq!(others.each_ref().map(place), [Some((2, 30)), Some((1, 20))]);
         assert!(crew.take(None).is_none());
         // What a worker is at waits for no other one.
         assert_eq!(crew.refill(vec![job(1, 10), job(1, 40), job(3, 50)]), 2);
-        crew.done(first);
+        drop(first);
         assert_eq!(crew.refill(vec![job(1, 10), job(1, 40), job(3, 50)]), 3);
         crew.forget(Oid(1));
-        assert_eq!(place(crew.take(Some(Oid(1)))), Some((3, 50)));
+        assert_eq!(place(&crew.take(Some(Oid(1)))), Some((3, 50)));
+        // One that panics leaves its table to the others, and no longer shares the cost limit.
+        let panics = std::panic::AssertUnwindSafe(|| {
+            let (_counted, _taken) = (Counted::one_more(&crew), crew.take(None));
+            assert_eq!((crew.workers(), crew.refill(vec![job(4, 60)])), (1, 1));
+            let _taken = crew.take(None);
+            assert_eq!(crew.refill(vec![job(4, 60)]), 0);
+            panic!("as a damaged page might do");
+        });
+        assert!(std::panic::catch_unwind(panics).is_err());
+        assert_eq!((crew.workers(), crew.refill(vec![job(4, 60)])), (0, 1));
     }
 }
