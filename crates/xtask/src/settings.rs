@@ -12,12 +12,15 @@ const CHECKS: [&str; 2] =
 
 /// Settings whose check is all the effect they can have: one value is possible, or several that
 /// mean the same.
-const CHECKED_ONLY: [&str; 22] = [
+const CHECKED_ONLY: [&str; 23] = [
     // Pages go past the kernel's cache, which keeps nothing that it could be told to write.
     "backend_flush_after",
     "bgwriter_flush_after",
     "checkpoint_flush_after",
     "debug_io_direct",
+    // Hint bits alone never have a page written (`heap/README.md`): there is nothing to log for
+    // them, with checksums or without.
+    "wal_log_hints",
     // Of services that no build for this system has.
     "bonjour",
     "bonjour_name",
