@@ -10,6 +10,7 @@ mod error;
 mod ids;
 pub mod interrupt;
 pub mod memory;
+pub mod pglz;
 pub mod progress;
 pub mod quoting;
 pub mod settings;

@@ -82,7 +82,7 @@ impl BufferPool {
         let mut page = self.read_for_redo(block.rel, block.fork, block.block, init)?;
         if block.has_image() {
             page.mark_dirty();
-            record.restore_image(id, &mut page[..]);
+            record.restore_image(id, &mut page[..])?;
             page[8..10].fill(0);
             page.set_lsn(record.lsn_end);
             return Ok(RedoBlock::Restored(page));

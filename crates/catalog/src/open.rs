@@ -17,7 +17,6 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use types::Datum;
 use types::io::TypeInfo;
-use types::tuple::Compression;
 
 /// A relation's files as the access methods see them.
 pub struct OpenRelation {
@@ -270,7 +269,6 @@ fn add_index_columns(desc: &mut HeapDesc, rel: &RelationDesc, index: &IndexDesc)
         }
     }
     let _ = rel;
-    desc.compression = Compression::Pglz;
 }
 
 /// What the index method needs of an index.

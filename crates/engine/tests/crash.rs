@@ -99,6 +99,7 @@ fn defaults(rng: &mut Rng) -> Defaults {
     let mut d = Defaults::default();
     let mut set = |name: &str, value: &str| d.set(name, value, Source::File).unwrap();
     set("shared_buffers", ["2MB", "4MB", "16MB"][rng.below(3) as usize]);
+    set("wal_compression", ["off", "pglz", "lz4", "zstd"][rng.below(4) as usize]);
     set("autovacuum", "off");
     set("deadlock_timeout", "10ms");
     set("checkpoint_timeout", "30s");

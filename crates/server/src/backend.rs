@@ -154,6 +154,10 @@ pub trait BackendSession: Send {
     fn cancel_key(&self, bytes: usize) -> Vec<u8>;
     /// How others interrupt it.
     fn interrupts(&self) -> Arc<Interrupts>;
+    /// What the client is told when it comes.
+    fn start_notices(&self) -> Vec<Error> {
+        Vec::new()
+    }
     /// Settings that clients follow, and their values.
     fn reported_settings(&self) -> Vec<(String, String)>;
     /// Milliseconds that the session may be idle now; 0 is for ever. In a transaction block, the

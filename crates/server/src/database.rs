@@ -266,6 +266,10 @@ impl BackendSession for EngineSession {
         Arc::clone(self.0.interrupts())
     }
 
+    fn start_notices(&self) -> Vec<Error> {
+        self.0.take_notices()
+    }
+
     fn reported_settings(&self) -> Vec<(String, String)> {
         self.0.start_reports().into_iter().map(|(n, v)| (n.to_string(), v)).collect()
     }

@@ -1,6 +1,7 @@
 //! Building a record: what it says, and which pages it changed.
 
-use crate::record::{self, BlockHeader, ImageInfo};
+use crate::image::{ImageCompression, ImageInfo, PackedImages};
+use crate::record::{self, BlockHeader};
 use crate::rmgr::Rmgr;
 use base::{BlockNo, Fork, Lsn, PAGE_SIZE, RelFile, Xid};
 use smallvec::SmallVec;
@@ -135,15 +136,24 @@ impl<'a> RecordBuilder<'a> {
     }
 
     /// Encodes the record into `out` (emptied first), padded to 8 bytes, without its position.
-    /// Gives the number of images.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>, images: ImagePolicy) -> u32 {
+    /// Gives the number of images; those that are in `packed` too are taken from there.
+    pub(crate) fn encode(
+        &self,
+        out: &mut Vec<u8>,
+        images: ImagePolicy,
+        packed: &PackedImages,
+    ) -> u32 {
         out.clear();
         out.resize(record::HEADER, 0);
         let mut taken: SmallVec<[Option<ImageInfo>; 4]> = SmallVec::new();
         let mut from = 0;
         let mut last_rel = None;
-        for b in &self.blocks {
-            let image = b.image(images);
+        for (i, b) in self.blocks.iter().enumerate() {
+            let mut image = b.image(images);
+            if let (Some(image), Some(Some(p))) = (&mut image, packed.get(i)) {
+                image.packed = Some((p.method, p.bytes.len() as u16));
+                debug_assert_eq!(p.hole, (image.hole_offset, image.hole_len));
+            }
             let data_len = if b.has_data(&image) { b.data_end - from } else { 0 };
             from = b.data_end;
             BlockHeader {
@@ -160,8 +170,10 @@ impl<'a> RecordBuilder<'a> {
             taken.push(image);
         }
         from = 0;
-        for (b, image) in self.blocks.iter().zip(&taken) {
-            if let (Some(image), Some(page)) = (image, b.page) {
+        for (i, (b, image)) in self.blocks.iter().zip(&taken).enumerate() {
+            if let (Some(_), Some(Some(p))) = (image, packed.get(i)) {
+                out.extend_from_slice(&p.bytes);
+            } else if let (Some(image), Some(page)) = (image, b.page) {
                 out.extend_from_slice(&page[..image.hole_offset as usize]);
                 out.extend_from_slice(&page[(image.hole_offset + image.hole_len) as usize..]);
             }
@@ -174,6 +186,15 @@ impl<'a> RecordBuilder<'a> {
         let (blocks, data_len) = (self.blocks.len() as u8, self.data.len() as u32);
         record::finish(out, self.rmgr as u8, self.info, self.xid, blocks, data_len);
         taken.iter().flatten().filter(|i| !i.check_only).count() as u32
+    }
+}
+
+impl RecordBuilder<'_> {
+    /// Compresses the images that the record will have, as far as can be told now.
+    #[cold]
+    pub(crate) fn pack_images(&self, images: ImagePolicy, by: ImageCompression) -> PackedImages {
+        let pack = |b: &Block| b.image(images)?.pack(b.page?, by);
+        self.blocks.iter().map(pack).collect()
     }
 }
 
@@ -196,14 +217,14 @@ impl Block<'_> {
                 check_only = true;
             }
         }
-        let whole = ImageInfo { hole_offset: 0, hole_len: 0, check_only };
+        let whole = ImageInfo::whole(check_only);
         if !self.flags.has(BlockFlags::STANDARD) {
             return Some(whole);
         }
         let lower = u16::from_le_bytes([page[12], page[13]]);
         let upper = u16::from_le_bytes([page[14], page[15]]);
         if lower >= 24 && lower < upper && upper as usize <= PAGE_SIZE {
-            return Some(ImageInfo { hole_offset: lower, hole_len: upper - lower, check_only });
+            return Some(ImageInfo { hole_offset: lower, hole_len: upper - lower, ..whole });
         }
         Some(whole)
     }

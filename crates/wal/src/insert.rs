@@ -1,6 +1,7 @@
 //! Insertion: decide on images, reserve, copy, publish.
 
 use crate::builder::{ImagePolicy, RecordBuilder};
+use crate::image::{self, PackedImages};
 use crate::log::{Wal, wake};
 use crate::record::{self, HEADER};
 use crate::rmgr::{Rmgr, xlog_info};
@@ -56,16 +57,13 @@ impl Wal {
 
     fn insert_with(&self, builder: &RecordBuilder, bytes: &mut Vec<u8>) -> (u64, u64) {
         self.refuse_if_closed();
+        let packed = self.pack_images(builder);
         let mut slot = self.slots.acquire(slot_hint());
         let (start, images) = loop {
             // The slot is taken before the epoch is read: see README, "images".
             let (epoch, redo) = self.slots.epoch();
-            let policy = ImagePolicy {
-                redo,
-                full_page_writes: self.full_page_writes(),
-                check: self.config.consistency_check,
-            };
-            let images = builder.encode(bytes, policy);
+            let policy = self.image_policy(redo);
+            let images = builder.encode(bytes, policy, &packed);
             let len = bytes.len() as u64;
             match self.slots.reserve(slot, epoch, len, self.segments.allocated()) {
                 Ok(start) => break (start, images),
@@ -85,6 +83,24 @@ impl Wal {
         let end = start + bytes.len() as u64;
         self.after_insert(start, end);
         (start, end)
+    }
+
+    fn image_policy(&self, redo: Lsn) -> ImagePolicy {
+        ImagePolicy {
+            redo,
+            full_page_writes: self.full_page_writes(),
+            check: self.config.consistency_check,
+        }
+    }
+
+    /// Compresses the record's images before it has a slot: flushes wait for who has one. Should
+    /// a checkpoint begin in between, pages that need an image only now get it as it is.
+    #[inline]
+    fn pack_images(&self, builder: &RecordBuilder) -> PackedImages {
+        match image::wanted().unwrap_or_else(|| self.compression()) {
+            None => PackedImages::new(),
+            Some(method) => builder.pack_images(self.image_policy(self.slots.epoch().1), method),
+        }
     }
 
     /// Wakes the log's threads when the log enters another segment or quarter of the ring.
@@ -239,7 +255,7 @@ impl Wal {
         let mut bytes = vec![];
         let record = RecordBuilder::new(Rmgr::Xlog, xlog_info::SWITCH, Xid::INVALID);
         let none = ImagePolicy { redo: Lsn::INVALID, full_page_writes: false, check: false };
-        record.encode(&mut bytes, none);
+        record.encode(&mut bytes, none, &PackedImages::new());
         let mut slot = self.slots.acquire(slot_hint());
         let (start, end) = loop {
             let (epoch, _) = self.slots.epoch();

@@ -16,6 +16,7 @@ mod builder;
 mod checkpoint;
 mod control;
 mod flush;
+mod image;
 mod insert;
 mod log;
 mod reader;
@@ -29,6 +30,7 @@ mod usage;
 pub use builder::{BlockFlags, RecordBuilder};
 pub use control::{CheckPoint, Control, ControlFile, DbState};
 pub use flush::FlushListener;
+pub use image::{ImageCompression, compress_images};
 pub use log::{
     PanicHandler, SyncMethod, USERS, WRITER, Wal, WalConfig, WalStats, WalWrites, count_as,
     set_timed,

@@ -1,6 +1,7 @@
 //! The log as a whole: configuration, life cycle, positions.
 
 use crate::flush::{FlushListener, Writer};
+use crate::image::ImageCompression;
 use crate::segment::{FileOptions, Segments};
 use crate::slots::Slots;
 use base::{Error, Lsn, Result, Severity, bail};
@@ -42,6 +43,8 @@ pub struct WalConfig {
     pub fsync: bool,
     /// `full_page_writes`.
     pub full_page_writes: bool,
+    /// `wal_compression`: how images are compressed.
+    pub compression: Option<ImageCompression>,
     /// `wal_consistency_checking` for all managers: each record carries what its pages look
     /// like after it, and replay compares.
     pub consistency_check: bool,
@@ -64,6 +67,7 @@ impl Default for WalConfig {
             sync_method: SyncMethod::Fdatasync,
             fsync: true,
             full_page_writes: true,
+            compression: None,
             consistency_check: false,
             writer_delay: Duration::from_millis(200),
             threads: true,
@@ -256,6 +260,7 @@ pub struct Wal {
     pub(crate) room_sequence: AtomicU32,
     pub(crate) room_waiters: AtomicU32,
     pub(crate) full_page_writes: AtomicBool,
+    compression: AtomicU32,
     /// While it replays, the log is not written; this is how far it has come.
     pub(crate) replaying: AtomicBool,
     pub(crate) replayed: AtomicU64,
@@ -321,6 +326,7 @@ impl Wal {
             room_sequence: AtomicU32::new(0),
             room_waiters: AtomicU32::new(0),
             full_page_writes: AtomicBool::new(config.full_page_writes),
+            compression: AtomicU32::new(config.compression.map_or(0, |c| c as u32)),
             replaying: AtomicBool::new(true),
             replayed: AtomicU64::new(redo.0),
             ended_clean: AtomicBool::new(false),
@@ -510,6 +516,15 @@ impl Wal {
     /// `full_page_writes` as it is now.
     pub fn full_page_writes(&self) -> bool {
         self.full_page_writes.load(Ordering::Relaxed)
+    }
+
+    /// `wal_compression` from now on, for threads that [`crate::compress_images`] told nothing.
+    pub fn set_compression(&self, method: Option<ImageCompression>) {
+        self.compression.store(method.map_or(0, |m| m as u32), Ordering::Relaxed);
+    }
+
+    pub(crate) fn compression(&self) -> Option<ImageCompression> {
+        ImageCompression::from_bits(self.compression.load(Ordering::Relaxed) as u16)
     }
 
     /// Counters since the log was opened.

@@ -1,7 +1,8 @@
 //! The bytes of a record. All numbers are little-endian; `README.md` draws them.
 
+use crate::image::{ImageCompression, ImageInfo};
 use crate::rmgr::Rmgr;
-use base::{BlockNo, Fork, Lsn, Oid, PAGE_SIZE, RelFile, Xid};
+use base::{BlockNo, Fork, Lsn, Oid, PAGE_SIZE, RelFile, Result, Xid};
 use crc_fast::{CrcAlgorithm, checksum};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -18,17 +19,12 @@ const HAS_IMAGE: u8 = 0x10;
 const WILL_INIT: u8 = 0x20;
 const HAS_REL: u8 = 0x40;
 const CHECK_ONLY: u8 = 0x80;
+/// Where the method of compression is in a hole's length, which needs 14 bits.
+const METHOD_SHIFT: u32 = 14;
+const HOLE_MASK: u16 = (1 << METHOD_SHIFT) - 1;
 
 const _: () = assert!(HEADER.is_multiple_of(ALIGN as usize));
-
-/// The part of a page that is not in its image: free space.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct ImageInfo {
-    pub hole_offset: u16,
-    pub hole_len: u16,
-    /// Not to be restored, but compared with the page after redo.
-    pub check_only: bool,
-}
+const _: () = assert!(PAGE_SIZE <= HOLE_MASK as usize);
 
 /// What a record says of one block, before the contents.
 pub(crate) struct BlockHeader {
@@ -53,7 +49,12 @@ impl BlockHeader {
         out.extend_from_slice(&self.data_len.to_le_bytes());
         if let Some(image) = self.image {
             out.extend_from_slice(&image.hole_offset.to_le_bytes());
-            out.extend_from_slice(&image.hole_len.to_le_bytes());
+            let method = image.packed.map_or(0, |(method, _)| method as u16);
+            let word = image.hole_len | method << METHOD_SHIFT;
+            out.extend_from_slice(&word.to_le_bytes());
+            if let Some((_, len)) = image.packed {
+                out.extend_from_slice(&len.to_le_bytes());
+            }
         }
         if let Some(rel) = self.rel {
             out.extend_from_slice(&rel.tablespace.0.to_le_bytes());
@@ -135,8 +136,13 @@ impl BlockRef {
         self.image.as_ref().is_some_and(|(i, _)| i.check_only)
     }
 
+    /// How the image is compressed, if it is.
+    pub fn image_compression(&self) -> Option<ImageCompression> {
+        self.image.as_ref().and_then(|(i, _)| i.packed).map(|(method, _)| method)
+    }
+
     /// The part of the page that the image leaves out.
-    pub(crate) fn hole(&self) -> Range<usize> {
+    pub fn hole(&self) -> Range<usize> {
         self.image
             .as_ref()
             .map_or(0..0, |(i, _)| i.hole_offset as usize..(i.hole_offset + i.hole_len) as usize)
@@ -199,27 +205,28 @@ impl Record {
     }
 
     /// Restores the image of block `id` into `page` (8 KB). False if there is no image.
-    pub fn restore_image(&self, id: u8, page: &mut [u8]) -> bool {
-        self.block(id).is_some_and(|b| b.has_image()) && self.image_into(id, page)
+    pub fn restore_image(&self, id: u8, page: &mut [u8]) -> Result<bool> {
+        match self.block(id) {
+            Some(b) if b.has_image() => self.image_into(b, page),
+            _ => Ok(false),
+        }
     }
 
     /// Gives in `page` what block `id` must look like after redo, but for its LSN and
     /// checksum. False if the record does not say.
-    pub fn check_image(&self, id: u8, page: &mut [u8]) -> bool {
-        self.block(id).is_some_and(|b| b.has_check_image()) && self.image_into(id, page)
+    pub fn check_image(&self, id: u8, page: &mut [u8]) -> Result<bool> {
+        match self.block(id) {
+            Some(b) if b.has_check_image() => self.image_into(b, page),
+            _ => Ok(false),
+        }
     }
 
-    fn image_into(&self, id: u8, page: &mut [u8]) -> bool {
-        let Some((image, range)) = self.block(id).and_then(|b| b.image.clone()) else {
-            return false;
-        };
-        let bytes = &self.bytes[range];
-        let start = image.hole_offset as usize;
-        let end = start + image.hole_len as usize;
-        page[..start].copy_from_slice(&bytes[..start]);
-        page[start..end].fill(0);
-        page[end..PAGE_SIZE].copy_from_slice(&bytes[start..]);
-        true
+    fn image_into(&self, block: &BlockRef, page: &mut [u8]) -> Result<bool> {
+        let Some((image, range)) = &block.image else { return Ok(false) };
+        image.restore(&self.bytes[range.clone()], page).map_err(|e| {
+            e.context(format!("block {} of the log record at {}", block.id, self.lsn_start))
+        })?;
+        Ok(true)
     }
 
     /// Length in the log in bytes, without padding.
@@ -316,14 +323,19 @@ impl Cursor<'_> {
         let data_len = self.u32()? as usize;
         let mut image = None;
         if flags & HAS_IMAGE != 0 {
-            let (hole_offset, hole_len) = (self.u16()?, self.u16()?);
+            let (hole_offset, word) = (self.u16()?, self.u16()?);
             let check_only = flags & CHECK_ONLY != 0;
-            let info = ImageInfo { hole_offset, hole_len, check_only };
+            let packed = match ImageCompression::from_bits(word >> METHOD_SHIFT) {
+                Some(method) => Some((method, self.u16()?)),
+                None => None,
+            };
+            let hole_len = word & HOLE_MASK;
+            let info = ImageInfo { hole_offset, hole_len, check_only, packed };
             let hole_end = info.hole_offset as usize + info.hole_len as usize;
             if hole_end > PAGE_SIZE {
                 return None;
             }
-            image = Some((info, 0..PAGE_SIZE - info.hole_len as usize));
+            image = Some((info, 0..info.stored_len()));
         }
         let rel = if flags & HAS_REL != 0 {
             let (tablespace, database) = (Oid(self.u32()?), Oid(self.u32()?));
@@ -354,9 +366,19 @@ mod tests {
     }
 
     fn decoded(b: &RecordBuilder, redo: u64, check: bool) -> Record {
+        decoded_as(b, redo, check, None)
+    }
+
+    fn decoded_as(
+        b: &RecordBuilder,
+        redo: u64,
+        check: bool,
+        method: Option<ImageCompression>,
+    ) -> Record {
         let mut out = vec![];
         let policy = ImagePolicy { redo: Lsn(redo), full_page_writes: true, check };
-        b.encode(&mut out, policy);
+        let packed = method.map(|m| b.pack_images(policy, m)).unwrap_or_default();
+        b.encode(&mut out, policy, &packed);
         place(&mut out, 4096);
         let len = u32::from_le_bytes([out[0], out[1], out[2], out[3]]) as usize;
         assert!(out.len() - len < 8);
@@ -394,14 +416,50 @@ mod tests {
         assert_eq!(r.block_data(0), b"");
         assert_eq!(r.image_len(), PAGE_SIZE - 7900);
         let mut restored = vec![1u8; PAGE_SIZE];
-        assert!(r.restore_image(0, &mut restored));
+        assert!(r.restore_image(0, &mut restored).unwrap());
         assert_eq!(restored, page);
-        assert!(!r.restore_image(2, &mut restored));
+        assert!(!r.restore_image(2, &mut restored).unwrap());
         let r = decoded(&b, 499, true);
         assert_eq!(r.block_data(0), b"zero");
-        assert!(!r.restore_image(0, &mut restored));
-        assert!(r.check_image(0, &mut restored) && r.check_image(2, &mut restored));
+        assert!(!r.restore_image(0, &mut restored).unwrap());
+        assert!(r.check_image(0, &mut restored).unwrap());
+        assert!(r.check_image(2, &mut restored).unwrap());
         assert_eq!(restored, page);
+    }
+
+    #[test]
+    fn compressed_images_come_back_whole() {
+        let mut page = vec![7u8; PAGE_SIZE];
+        page[..8].copy_from_slice(&500u64.to_le_bytes());
+        page[12..14].copy_from_slice(&1100u16.to_le_bytes());
+        page[14..16].copy_from_slice(&4000u16.to_le_bytes());
+        page[1100..4000].fill(0);
+        let mut b = RecordBuilder::new(Rmgr::Heap, 0x20, Xid(77));
+        b.block(0, rel(1), Fork::Main, BlockNo(3), Some(&page), BlockFlags::STANDARD);
+        b.block(1, rel(1), Fork::Main, BlockNo(4), Some(&page), BlockFlags::NONE);
+        b.block(2, rel(1), Fork::Main, BlockNo(5), Some(&page), BlockFlags::WILL_INIT);
+        b.data(b"main").block_data(1, b"one").block_data(0, b"zero").block_data(2, b"two");
+        for method in [ImageCompression::Pglz, ImageCompression::Lz4, ImageCompression::Zstd] {
+            let r = decoded_as(&b, 500, false, Some(method));
+            assert_eq!((r.data(), r.block_data(2)), (&b"main"[..], &b"two"[..]));
+            for id in [0, 1] {
+                let block = r.block(id).unwrap();
+                assert!(block.image_len() < 300, "{}", block.image_len());
+                assert_eq!(block.image_compression(), Some(method));
+                let mut restored = vec![1u8; PAGE_SIZE];
+                assert!(r.restore_image(id, &mut restored).unwrap());
+                assert_eq!(restored, page);
+            }
+            assert_eq!(r.block(0).unwrap().hole(), 1100..4000);
+            // The decision changed while they were compressed: there is no image after all.
+            let policy =
+                |redo| ImagePolicy { redo: Lsn(redo), full_page_writes: true, check: false };
+            let packed = b.pack_images(policy(500), method);
+            let mut out = vec![];
+            assert_eq!(b.encode(&mut out, policy(499), &packed), 0);
+            let packed = b.pack_images(policy(499), method);
+            assert_eq!(b.encode(&mut out, policy(500), &packed), 2);
+        }
     }
 
     #[test]

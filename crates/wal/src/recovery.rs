@@ -95,7 +95,7 @@ impl RedoTable {
         for block in record.blocks.iter().filter(|b| b.has_check_image()) {
             let mut expected = vec![0; PAGE_SIZE];
             let mut found = vec![0; PAGE_SIZE];
-            record.check_image(block.id, &mut expected);
+            record.check_image(block.id, &mut expected)?;
             if !pages(block, &mut found)? {
                 continue;
             }

@@ -45,7 +45,7 @@ fn read_all(disk: &Disk, start: Lsn) -> Vec<(Lsn, Lsn)> {
         found.push((record.lsn_start, record.lsn_end));
         let mut page = vec![0; PAGE_SIZE];
         for b in &record.blocks {
-            record.restore_image(b.id, &mut page);
+            let _ = record.restore_image(b.id, &mut page);
             let _ = record.block_data(b.id);
         }
     }

@@ -4,13 +4,12 @@ use super::page::{self, Item, Page, get32, get64};
 use super::tree::{ReadPage, WritePage};
 use crate::index::{IndexRel, KeyCmp, KeyColumn, Probe};
 use crate::index::{decode, next_stored};
+use crate::toast::reduce::compress;
 use base::{BlockNo, Result, Tid, bail, err};
 use buffer::OptPage;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
-use types::tuple::{
-    Compression, append_values, compressed, data_size, form_tuple_with, pglz_compress,
-};
+use types::tuple::{Compression, append_values, data_size, form_tuple_with};
 use types::{Datum, PhysType};
 
 /// One column of a search key.
@@ -446,10 +445,10 @@ pub fn form_item(index: &IndexRel, values: &[Datum], tid: Tid) -> Result<Vec<u8>
         let may = attr.len == -1 && matches!(attr.storage, b'x' | b'm');
         if may
             && bytes.len() > COMPRESS_ABOVE
-            && let Some(packed) = pglz_compress(bytes)
+            && let Some(packed) = compress(bytes, Compression::of_column(attr.compression))
         {
             raw.resize(i + 1, None);
-            raw[i] = Some(compressed(&packed, bytes.len(), Compression::Pglz));
+            raw[i] = Some(packed);
         }
     }
     let formed = form_tuple_with(&index.desc, values, &raw)?;

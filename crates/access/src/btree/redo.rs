@@ -47,7 +47,7 @@ impl Redo for BtreeRedo {
             let fresh = block.will_init || block.has_image();
             let mut p = self.pool.read_for_redo(block.rel, block.fork, block.block, fresh)?;
             if block.has_image() {
-                if !record.restore_image(block.id, &mut p[..]) {
+                if !record.restore_image(block.id, &mut p[..])? {
                     let (lsn, rel) = (record.lsn_start, block.rel);
                     bail!(DATA_CORRUPTED, "log record at {lsn} has a bad page image of {rel}");
                 }

@@ -25,7 +25,7 @@ impl HeapRedo {
         let Some(b) = rec.block(id) else { return Ok(None) };
         let whole = b.will_init || b.has_image();
         let mut page = self.pool.read_for_redo(b.rel, b.fork, b.block, whole)?;
-        if rec.restore_image(id, &mut page[..]) {
+        if rec.restore_image(id, &mut page[..])? {
             finish(&mut page, rec);
             return Ok(None);
         }

@@ -10,7 +10,7 @@ use base::{BlockNo, Fork, Oid, RelFile, Result, Tid, Xid, bail};
 use buffer::{PageMut, Persistence, Pin, ReadStream, RelFiles, Strategy};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use types::tuple::{Compression, append_values, form_tuple_with};
+use types::tuple::{append_values, form_tuple_with};
 use types::{Datum, TupleDesc};
 use wal::Rmgr;
 
@@ -83,8 +83,6 @@ pub struct HeapDesc {
     pub summarized: AttrSet,
     /// Columns of unique indexes that a foreign key could refer to.
     pub keys: AttrSet,
-    /// How long values are compressed unless the column says.
-    pub compression: Compression,
 }
 
 impl HeapDesc {
@@ -100,7 +98,6 @@ impl HeapDesc {
             indexed: AttrSet::default(),
             summarized: AttrSet::default(),
             keys: AttrSet::default(),
-            compression: Compression::Pglz,
         }
     }
 }
@@ -222,13 +219,9 @@ impl HeapRel {
         match &self.toast {
             Some(toast) => {
                 let mut store = toast.writer(x);
-                let method = self.about.compression;
-                reduce::reduce(&self.desc, values, &mut raw, Some(&mut store), method)?;
+                reduce::reduce(&self.desc, values, &mut raw, Some(&mut store))?;
             }
-            None => {
-                let method = self.about.compression;
-                reduce::reduce(&self.desc, values, &mut raw, None, method)?;
-            }
+            None => reduce::reduce(&self.desc, values, &mut raw, None)?,
         }
         let row = form_tuple_with(&self.desc, values, &raw)?;
         let nulls = row.nulls.as_deref();

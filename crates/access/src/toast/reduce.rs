@@ -2,7 +2,7 @@
 
 use crate::heap::page;
 use base::Result;
-use types::tuple::{Compression, VarlenaKind, compressed, data_size, pglz_compress, varlena_size};
+use types::tuple::{Compression, VarlenaKind, compressed, data_size, deflate, varlena_size};
 use types::{Datum, TupleDesc};
 
 /// A row longer than this (header included) is made shorter if it can be.
@@ -54,7 +54,6 @@ struct Reducer<'a, 's> {
     raw: &'a mut [Option<Vec<u8>>],
     cols: Vec<Col>,
     store: Option<&'a mut (dyn Store + 's)>,
-    default_method: Compression,
     hoff: usize,
 }
 
@@ -65,7 +64,6 @@ pub fn reduce<'a>(
     values: &'a [Datum],
     raw: &'a mut [Option<Vec<u8>>],
     store: Option<&'a mut dyn Store>,
-    default_method: Compression,
 ) -> Result<()> {
     let cols = desc.attrs.iter().zip(values).zip(raw.iter()).map(|((attr, value), raw)| {
         let plain = attr.len != -1 || value.is_null() || attr.storage == b'p';
@@ -83,7 +81,7 @@ pub fn reduce<'a>(
     let cols = cols.collect();
     let nulls = values.iter().any(Datum::is_null);
     let hoff = header_size(values.len(), nulls);
-    let mut r = Reducer { desc, values, raw, cols, store, default_method, hoff };
+    let mut r = Reducer { desc, values, raw, cols, store, hoff };
     r.run()
 }
 
@@ -148,11 +146,7 @@ impl Reducer<'_, '_> {
 
     fn compress(&mut self, i: usize) {
         self.cols[i].tried = true;
-        let method = match self.desc.attrs[i].compression {
-            b'p' => Compression::Pglz,
-            b'l' => Compression::Lz4,
-            _ => self.default_method,
-        };
+        let method = Compression::of_column(self.desc.attrs[i].compression);
         if let Some(bytes) = compress(self.values[i].as_bytes(), method)
             && bytes.len() + 2 < self.cols[i].size
         {
@@ -181,12 +175,8 @@ impl Reducer<'_, '_> {
 
 /// A compressed varlena of this value, if compression makes it smaller.
 pub fn compress(value: &[u8], method: Compression) -> Option<Vec<u8>> {
-    let packed = match method {
-        Compression::Pglz => pglz_compress(value)?,
-        // Until `types` reads lz4, new values are compressed the other way.
-        Compression::Lz4 => return compress(value, Compression::Pglz),
-    };
-    Some(compressed(&packed, value.len(), method))
+    let packed = compressed(&deflate(value, method)?, value.len(), method);
+    (packed.len() + 2 < value.len()).then_some(packed)
 }
 
 #[cfg(test)]
@@ -233,7 +223,7 @@ mod tests {
         let desc = TupleDesc::new(attrs.clone());
         let mut raw = vec![None; 3];
         let mut store = Memory(Vec::new());
-        reduce(&desc, &values, &mut raw, Some(&mut store), Compression::Pglz).unwrap();
+        reduce(&desc, &values, &mut raw, Some(&mut store)).unwrap();
         assert!(raw[1].is_none() && raw[2].is_some());
         assert_eq!(store.0[0].len(), 3000);
         let formed = form_tuple_with(&desc, &values, &raw).unwrap();
@@ -243,7 +233,7 @@ mod tests {
         let desc = TupleDesc::new(attrs);
         let values = [Datum::I32(1), noise(10), Datum::bytes(vec![b'z'; 5000])];
         let mut raw = vec![None; 3];
-        reduce(&desc, &values, &mut raw, Some(&mut store), Compression::Pglz).unwrap();
+        reduce(&desc, &values, &mut raw, Some(&mut store)).unwrap();
         assert_eq!(store.0.len(), 1, "compression was enough");
         assert!(raw[2].as_ref().unwrap().len() < 200);
     }

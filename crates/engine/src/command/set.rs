@@ -192,6 +192,13 @@ impl SessionCore {
     /// Changes a setting that has nothing to do with the transaction's modes, with what hangs on
     /// it.
     pub(crate) fn change_setting(&self, name: &str, value: &str, local: bool) -> Result<()> {
+        let value = match crate::settings::shortened_name(name, value) {
+            Some((short, notice)) => {
+                self.notice(notice);
+                short
+            }
+            None => value,
+        };
         match name.to_ascii_lowercase().as_str() {
             "role" => return self.set_role(value, local),
             "session_authorization" => return self.set_authorization(value, local),

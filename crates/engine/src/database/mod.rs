@@ -131,6 +131,7 @@ fn wal_config(defaults: &Defaults, timeline: u32, segment_size: u64) -> WalConfi
             _ => wal::SyncMethod::Fdatasync,
         },
         full_page_writes: on("full_page_writes"),
+        compression: wal::ImageCompression::from_setting(&defaults.show("wal_compression")),
         writer_delay: Duration::from_millis(number("wal_writer_delay").max(1) as u64),
         ..WalConfig::default()
     }
@@ -437,6 +438,8 @@ impl Database {
         *self.timing.lock() =
             crate::settings::Timing::new(on("track_io_timing"), on("track_wal_io_timing"));
         let wal = &self.storage.wal;
+        wal.set_full_page_writes(on("full_page_writes"));
+        wal.set_compression(wal::ImageCompression::from_setting(&defaults.show("wal_compression")));
         wal.set_files(wal::FileOptions {
             zero: on("wal_init_zero"),
             recycle: on("wal_recycle"),

@@ -82,7 +82,7 @@ impl Recovery {
     /// After the last record: files of transactions that never committed go, and after a crash
     /// unlogged relations start over and temporary ones are gone.
     pub fn finish(&self, clean: bool) -> Result<()> {
-        crate::session::damage::forget();
+        crate::session::on_thread::forget();
         let pool = &self.database.storage.pool;
         let made = std::mem::take(&mut *self.made.lock());
         for file in made.into_values().flatten() {

@@ -11,7 +11,6 @@ mod command;
 mod core;
 mod cursor;
 mod custom_plans;
-pub(crate) mod damage;
 mod ddl_storage;
 mod env;
 mod extended;
@@ -21,6 +20,7 @@ mod literals;
 mod lock_table;
 mod logging;
 mod lookup;
+pub(crate) mod on_thread;
 pub(crate) mod permission;
 mod planning;
 mod portals;
@@ -217,6 +217,9 @@ impl Session {
         for (name, value) in &options.settings {
             let actor = Actor { superuser, at_start: true };
             settings.set(name, value, false, actor)?;
+            if let Some((_, notice)) = crate::settings::shortened_name(name, value) {
+                self.core.notice(notice);
+            }
         }
         settings.forget_reports();
         if options.background.is_none() {
@@ -314,16 +317,22 @@ impl Session {
     /// Tells the sink of notices.
     pub(crate) fn tell(&mut self, sink: &mut dyn Sink) {
         if self.core.notices() > 0 {
-            let notices = self.core.take_notices();
-            let least = least_severity(self.core.settings.lock().str("client_min_messages"));
-            for notice in notices {
-                let severity = notice.fields().severity;
-                self.log_error(&notice, None);
-                if severity >= least || severity == base::Severity::Info {
-                    sink.notice(&notice);
-                }
-            }
+            self.take_notices().iter().for_each(|n| sink.notice(n));
         }
+    }
+
+    /// What there is to tell the client, logged.
+    pub fn take_notices(&self) -> Vec<Error> {
+        let mut notices = self.core.take_notices();
+        if !notices.is_empty() {
+            let least = least_severity(self.core.settings.lock().str("client_min_messages"));
+            notices.iter().for_each(|n| self.log_error(n, None));
+            notices.retain(|n| {
+                let severity = n.fields().severity;
+                severity >= least || severity == base::Severity::Info
+            });
+        }
+        notices
     }
 
     /// Tells the sink of settings that are others than it was told last.
@@ -427,7 +436,7 @@ impl Session {
         let again = std::mem::take(&mut self.parked);
         if again {
             self.begin_counting();
-            damage::follow(&self.core);
+            on_thread::follow(&self.core);
             self.place.update(|info| {
                 info.thread = os::wait::thread_place();
                 info.parked = None;

@@ -1,8 +1,8 @@
 //! The simple protocol: a string of statements.
 
-use super::damage;
 use super::literals::{Normalized, normalize};
 use super::logging::Told;
+use super::on_thread;
 use super::prepared::{Normal, Portal, Prepared};
 use super::trace::Meter;
 use super::{Session, TransactionStatus};
@@ -60,8 +60,7 @@ impl Session {
         self.interrupts().set_client_check_ms(settings.client_check_ms);
         self.logs = settings.log.statements;
         self.shows_activity = settings.track_activities;
-        base::quoting::set_all(settings.quote_all);
-        damage::follow(&self.core);
+        on_thread::follow(&self.core);
     }
 
     /// Runs a statement that was seen before with other literals, or the same; false if that is

@@ -1,7 +1,8 @@
 //! Settings whose values have a grammar of their own.
 
+use crate::ddl::name::{MAX_NAME, clip};
 use base::settings::{SettingDef, SettingValue};
-use base::{Error, Result, bail, err};
+use base::{Error, Result, Severity, SqlState, bail, err};
 use std::sync::Arc;
 use types::datetime::TimeZone;
 use types::encoding::Encoding;
@@ -28,6 +29,33 @@ fn invalid(def: &SettingDef, text: &str) -> Error {
     err!(INVALID_PARAMETER_VALUE, "invalid value for parameter \"{}\": \"{text}\"", def.name)
 }
 
+/// Settings whose values are names, and as long as names at most.
+const NAMES: [&str; 6] = [
+    "application_name",
+    "cluster_name",
+    "default_table_access_method",
+    "default_tablespace",
+    "role",
+    "session_authorization",
+];
+
+/// A name as long as names are at most.
+fn shortened(name: &str) -> &str {
+    clip(name, MAX_NAME)
+}
+
+/// For a value that is too long for the name that the setting is: what is left of it, and what the
+/// client is told.
+pub(crate) fn shortened_name<'v>(setting: &str, value: &'v str) -> Option<(&'v str, Error)> {
+    if value.len() <= MAX_NAME || !NAMES.iter().any(|n| n.eq_ignore_ascii_case(setting)) {
+        return None;
+    }
+    let short = shortened(value);
+    let text = format!("identifier \"{value}\" will be truncated to \"{short}\"");
+    let notice = Error::with_severity(Severity::Notice, SqlState::NAME_TOO_LONG, text);
+    Some((short, notice))
+}
+
 /// Reads a value of a setting and gives it in its canonical form.
 pub fn canonical(def: &SettingDef, text: &str) -> Result<SettingValue> {
     let as_text = |t: String| Ok(SettingValue::Text(Arc::from(t)));
@@ -44,9 +72,7 @@ pub fn canonical(def: &SettingDef, text: &str) -> Result<SettingValue> {
                 0x20..=0x7e => (b as char).to_string(),
                 _ => format!("\\x{b:02x}"),
             };
-            let mut name: String = text.bytes().map(clean).collect();
-            name.truncate(63);
-            as_text(name)
+            as_text(shortened(text).bytes().map(clean).collect())
         }
         "TimeZone" | "log_timezone" => as_text(time_zone(def, text)?),
         "lc_messages" | "lc_monetary" | "lc_numeric" | "lc_time" => match text {

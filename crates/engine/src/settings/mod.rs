@@ -6,6 +6,7 @@ mod named;
 mod preload;
 mod resolved;
 
+pub(crate) use check::shortened_name;
 pub use check::{canonical, split_list};
 pub use preload::check_preloaded;
 pub use resolved::timeouts_used;
@@ -341,6 +342,7 @@ impl SessionSettings {
     pub fn resolved(&mut self) -> &Arc<Resolved> {
         if self.resolved.as_ref().is_none_or(|r| r.version != self.version) {
             let fresh = Resolved::new(self, self.resolved.as_deref());
+            crate::session::on_thread::changed(&fresh);
             self.resolved = Some(Arc::new(fresh));
         }
         self.resolved.get_or_insert_with(|| unreachable!("they were looked up above"))

@@ -97,6 +97,10 @@ pub struct Resolved {
     pub zero_damaged_pages: bool,
     /// `ignore_checksum_failure`
     pub ignore_checksums: bool,
+    /// `default_toast_compression`
+    pub toast_compression: types::tuple::Compression,
+    /// `wal_compression`
+    pub wal_compression: Option<wal::ImageCompression>,
     /// `track_counts`
     pub track_counts: bool,
     /// `track_functions`
@@ -216,6 +220,11 @@ impl Resolved {
             track_activities: s.bool("track_activities"),
             zero_damaged_pages: s.bool("zero_damaged_pages"),
             ignore_checksums: s.bool("ignore_checksum_failure"),
+            toast_compression: match s.str("default_toast_compression") {
+                "lz4" => types::tuple::Compression::Lz4,
+                _ => types::tuple::Compression::Pglz,
+            },
+            wal_compression: wal::ImageCompression::from_setting(s.str("wal_compression")),
             track_counts: s.bool("track_counts"),
             track_functions: match s.str("track_functions") {
                 "all" => TrackFunctions::All,

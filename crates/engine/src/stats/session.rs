@@ -152,7 +152,7 @@ impl crate::Session {
 
     /// It does not any more.
     pub(crate) fn end_counting(&self) {
-        crate::session::damage::forget();
+        crate::session::on_thread::forget();
         let pid = self.place.pid();
         let Some(began) = RUNS.with(|runs| runs.borrow_mut().take_if(|r| r.pid == pid)) else {
             return;

@@ -239,12 +239,18 @@ impl Conn {
         self.interrupts = Some(session.interrupts());
         let key_len = if parameters.version >= VERSION_3_2 { LONG_KEY } else { SHORT_KEY };
         let key = session.cancel_key(key_len);
+        let reported = session.reported_settings();
+        if let Some((_, name)) = reported.iter().find(|(name, _)| name == "client_encoding") {
+            self.wire.encoding = Encoding::from_name(name).unwrap_or(Encoding::UTF8);
+        }
+        for notice in session.start_notices() {
+            let start = self.wire.out.len();
+            backend::error_or_notice(&mut self.wire.out, &notice);
+            let _ = super::text::to_client(&mut self.wire.out, start, self.wire.encoding);
+        }
         let out = &mut self.wire.out;
-        for (name, value) in session.reported_settings() {
-            if name == "client_encoding" {
-                self.wire.encoding = Encoding::from_name(&value).unwrap_or(Encoding::UTF8);
-            }
-            backend::parameter_status(out, &name, &value);
+        for (name, value) in &reported {
+            backend::parameter_status(out, name, value);
         }
         backend::backend_key_data(out, session.pid(), &key);
         backend::ready_for_query(out, session.transaction_status());

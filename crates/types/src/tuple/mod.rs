@@ -5,19 +5,18 @@
 //! carry a 1-byte header (short) or a 4-byte header, or are compressed, or are toast pointers.
 //! See README.md beside this file for the bytes.
 
-mod compress;
 mod deform;
 mod form;
 mod varlena;
 
-pub use compress::{pglz_compress, pglz_decompress};
+pub use base::pglz::{pglz_compress, pglz_decompress};
 pub use deform::{attr_ranges, deform, deform_into};
 pub(crate) use deform::{decode as decode_attr, locate as locate_attr};
 pub(crate) use form::put as put_attr;
 pub use form::{FormedTuple, append_values, data_size, form_tuple, form_tuple_with};
 pub use varlena::{
     Compression, Detoast, NoDetoast, TOAST_POINTER_SIZE, ToastPointer, VarlenaKind, compressed,
-    detoast, inflate, varlena_size,
+    deflate, detoast, inflate, varlena_size,
 };
 
 use crate::datum::{Datum, PhysType};

@@ -1,8 +1,9 @@
 //! Headers of values without a fixed size, and values that are compressed or stored apart.
 
-use super::compress::pglz_decompress;
 use crate::blob::Blob;
+use base::pglz::{pglz_compress, pglz_decompress};
 use base::{Oid, Result, err};
+use std::cell::Cell;
 
 /// Bytes of a toast pointer with its two header bytes.
 pub const TOAST_POINTER_SIZE: usize = 18;
@@ -20,7 +21,32 @@ pub enum Compression {
     Lz4 = 1,
 }
 
+thread_local! {
+    static DEFAULT: Cell<Compression> = const { Cell::new(Compression::Pglz) };
+}
+
 impl Compression {
+    /// How values of columns that do not say are compressed by this thread:
+    /// `default_toast_compression` of the session whose statement it runs.
+    pub fn default_of_thread() -> Compression {
+        DEFAULT.get()
+    }
+
+    /// Takes over the setting of the session whose statement begins.
+    #[inline]
+    pub fn set_default_of_thread(self) {
+        DEFAULT.set(self);
+    }
+
+    /// By `attcompression`: how values of such a column are compressed now.
+    pub fn of_column(attcompression: u8) -> Compression {
+        match attcompression {
+            b'p' => Compression::Pglz,
+            b'l' => Compression::Lz4,
+            _ => Compression::default_of_thread(),
+        }
+    }
+
     fn from_bits(bits: u32) -> Result<Compression> {
         match bits >> METHOD_SHIFT {
             0 => Ok(Compression::Pglz),
@@ -172,7 +198,20 @@ pub fn detoast(bytes: &[u8], fetcher: &dyn Detoast) -> Result<Blob> {
 pub fn inflate(bytes: &[u8], raw_size: usize, method: Compression) -> Result<Vec<u8>> {
     match method {
         Compression::Pglz => pglz_decompress(bytes, raw_size),
-        Compression::Lz4 => Err(base::Error::unsupported("lz4 compression")),
+        Compression::Lz4 => match lz4_flex::block::decompress(bytes, raw_size) {
+            Ok(raw) if raw.len() == raw_size => Ok(raw),
+            _ => Err(err!(DATA_CORRUPTED, "compressed lz4 data is corrupt")),
+        },
+    }
+}
+
+/// The bytes compressed, if that makes them smaller.
+pub fn deflate(bytes: &[u8], method: Compression) -> Option<Vec<u8>> {
+    match method {
+        Compression::Pglz => pglz_compress(bytes),
+        Compression::Lz4 => {
+            Some(lz4_flex::block::compress(bytes)).filter(|p| p.len() <= bytes.len())
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! PostgreSQL's LZ: control bytes of eight flags, literals, and back references of 2 or 3 bytes.
 
-use base::{Result, err};
+use crate::{Result, err};
 
 const HISTORY: usize = 4095;
 const MATCH_MAX: usize = 273;
