@@ -11,16 +11,23 @@ pub struct Flag {
     pub long: &'static str,
     /// It takes a value.
     pub value: bool,
+    /// Its long form may have a value joined to it.
+    pub joined: bool,
 }
 
 /// A flag without a value.
 pub const fn flag(short: char, long: &'static str) -> Flag {
-    Flag { short, long, value: false }
+    Flag { short, long, value: false, joined: false }
 }
 
 /// A flag with a value.
 pub const fn with_value(short: char, long: &'static str) -> Flag {
-    Flag { short, long, value: true }
+    Flag { short, long, value: true, joined: false }
+}
+
+/// A flag whose long form may have a value: `--flag` or `--flag=value`.
+pub const fn with_joined(short: char, long: &'static str) -> Flag {
+    Flag { short, long, value: false, joined: true }
 }
 
 /// What was given.
@@ -73,6 +80,7 @@ impl Given {
                 };
                 let found = find_long(known, name)?;
                 let value = match (found.value, joined) {
+                    (false, Some(v)) if found.joined => v,
                     (false, Some(_)) => {
                         return Err(format!("option '--{}' doesn't allow an argument", found.long));
                     }

@@ -56,19 +56,12 @@ pub fn main(args: &[String]) -> i32 {
     set("port", |t| &mut t.port);
     set("username", |t| &mut t.user);
     set("dbname", |t| &mut t.database);
-    let seconds: u64 = match given.get("timeout").map(str::parse) {
-        None => 3,
-        Some(Ok(n)) => n,
-        Some(Err(_)) => {
-            let text = given.get("timeout").unwrap_or_default();
-            eprintln!("{NAME}: error: invalid timeout \"{text}\"");
-            return 3;
-        }
-    };
-    let valid = target.port.parse::<u16>().is_ok();
-    let state = match valid {
-        true => ping(&target, Some(Duration::from_secs(seconds))),
-        false => Ping::NoAttempt,
+    // Less than a second is no limit. What is not a number nobody answers to.
+    let seconds: Option<i32> = given.get("timeout").map_or(Some(3), |t| t.trim().parse().ok());
+    let port = target.port.parse::<u16>().ok().filter(|p| *p > 0);
+    let state = match (seconds, port) {
+        (Some(n), Some(_)) => ping(&target, Some(Duration::from_secs(n.max(0) as u64))),
+        _ => Ping::NoResponse,
     };
     let (text, code) = match state {
         Ping::Accepting => ("accepting connections", 0),

@@ -3,8 +3,9 @@
 use base::{Fork, Lsn};
 use engine::offline::Describer;
 use os::Disk;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use tools::options::{Flag, Given, complain, flag, with_value};
+use tools::options::{Flag, Given, complain, flag, with_joined, with_value};
 use wal::{ReadOutcome, Record, Rmgr, WalReader, parse_segment_name};
 
 const NAME: &str = "pg_waldump";
@@ -13,6 +14,7 @@ const FLAGS: &[Flag] = &[
     flag('b', "bkp-details"),
     with_value('B', "block"),
     with_value('e', "end"),
+    flag('f', "follow"),
     with_value('F', "fork"),
     with_value('n', "limit"),
     with_value('p', "path"),
@@ -23,7 +25,8 @@ const FLAGS: &[Flag] = &[
     with_value('t', "timeline"),
     flag('w', "fullpage"),
     with_value('x', "xid"),
-    flag('z', "stats"),
+    with_joined('z', "stats"),
+    with_value('\0', "save-fullpage"),
     flag('V', "version"),
     flag('?', "help"),
 ];
@@ -103,6 +106,9 @@ impl Wanted {
                 return Err(format!("invalid value \"{text}\" for option {option}"));
             }
         }
+        if let Some(kind) = given.get("stats").filter(|k| !matches!(*k, "" | "record")) {
+            return Err(format!("unrecognized value for option --stats: {kind}"));
+        }
         let mut wanted = Wanted { images: given.has("fullpage"), ..Wanted::default() };
         if let Some(name) = given.get("rmgr") {
             let found = Rmgr::ALL.iter().find(|r| r.name().eq_ignore_ascii_case(name));
@@ -159,6 +165,25 @@ impl Wanted {
     }
 }
 
+/// Makes the folder for images of pages, unless it is there and empty.
+fn prepare_folder(folder: &str) -> Outcome<()> {
+    match std::fs::read_dir(folder) {
+        Ok(mut entries) => match entries.next() {
+            None => Ok(()),
+            Some(_) => Err(format!("directory \"{folder}\" exists but is not empty")),
+        },
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => std::fs::create_dir(folder)
+            .map_err(|e| format!("could not create directory \"{folder}\": {}", reason(&e))),
+        Err(e) => Err(format!("could not access directory \"{folder}\": {}", reason(&e))),
+    }
+}
+
+/// The system's words for an error.
+fn reason(e: &std::io::Error) -> String {
+    let text = e.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_string()
+}
+
 fn relation_of(b: &wal::BlockRef) -> String {
     format!("{}/{}/{}", b.rel.tablespace, b.rel.database, b.rel.number)
 }
@@ -204,6 +229,9 @@ fn place(given: &Given) -> Outcome<(PathBuf, Option<String>)> {
 }
 
 fn run(given: &Given, wanted: &Wanted) -> Outcome<()> {
+    if let Some(folder) = given.get("save-fullpage") {
+        prepare_folder(folder)?;
+    }
     let (folder, name) = place(given)?;
     let segment_size = match &name {
         Some(name) => std::fs::metadata(folder.join(name)).map_or(16 << 20, |m| m.len()),
@@ -248,11 +276,9 @@ fn run(given: &Given, wanted: &Wanted) -> Outcome<()> {
         println!("first record is after {start}, at {first}, skipping over {skipped} bytes");
     }
     let data = folder.parent().unwrap_or(&folder).to_path_buf();
-    Dump { given, wanted, describer: Describer::new(&data), shown: 0, stats: Stats::default() }.all(
-        &mut reader,
-        record,
-        end,
-    )
+    let describer = Describer::new(&data);
+    let stats = Stats { by_kind: given.get("stats") == Some("record"), ..Stats::default() };
+    Dump { given, wanted, timeline, describer, shown: 0, stats }.all(&mut reader, record, end)
 }
 
 /// The first record at or after a position: the one before may reach into the segment.
@@ -271,8 +297,12 @@ fn find_first(reader: &mut WalReader, record: &mut Record, start: Lsn, end: Lsn)
 
 #[derive(Default)]
 struct Stats {
+    /// Records are told apart by their kinds too.
+    by_kind: bool,
     /// Records, their bytes without images, bytes of images; by resource manager.
     by_rmgr: [[u64; 3]; 32],
+    /// The same by resource manager and kind, with the kind's name.
+    kinds: BTreeMap<(u8, u8), (String, [u64; 3])>,
     from: Option<Lsn>,
     to: Lsn,
 }
@@ -280,6 +310,7 @@ struct Stats {
 struct Dump<'a> {
     given: &'a Given,
     wanted: &'a Wanted,
+    timeline: u32,
     describer: Describer,
     shown: u64,
     stats: Stats,
@@ -301,6 +332,9 @@ impl Dump<'_> {
                 if !quiet && !self.given.has("stats") {
                     self.print(&record, before);
                 }
+                if let Some(folder) = self.given.get("save-fullpage") {
+                    self.save_images(&record, folder)?;
+                }
             }
             before = record.lsn_start;
             self.stats.to = record.lsn_end;
@@ -309,6 +343,9 @@ impl Dump<'_> {
             }
             match reader.read(&mut record) {
                 Ok(ReadOutcome::Record) => {}
+                Ok(ReadOutcome::End(_)) if self.given.has("follow") => {
+                    self.wait_for_more(reader, &mut record)?;
+                }
                 Ok(ReadOutcome::End(reason)) => {
                     self.finish();
                     return Err(format!("error in WAL record at {before}: {reason}"));
@@ -326,11 +363,61 @@ impl Dump<'_> {
         }
     }
 
+    /// Looks every second whether the log has grown (`--follow`).
+    fn wait_for_more(&self, reader: &mut WalReader, record: &mut Record) -> Outcome<()> {
+        loop {
+            std::thread::sleep(std::time::Duration::from_secs(1));
+            reader.seek(self.stats.to);
+            match reader.read(record) {
+                Ok(ReadOutcome::Record) => return Ok(()),
+                Ok(ReadOutcome::End(_)) => {}
+                Err(e) => return Err(e.message().to_string()),
+            }
+        }
+    }
+
+    /// Writes the images of pages in a record to files (`--save-fullpage`).
+    fn save_images(&self, r: &Record, folder: &str) -> Outcome<()> {
+        for b in r.blocks.iter().filter(|b| b.has_image()) {
+            let mut page = vec![0; base::PAGE_SIZE];
+            r.restore_image(b.id, &mut page).map_err(|e| e.message().to_string())?;
+            let fork = match b.fork {
+                Fork::Main => "main",
+                Fork::Fsm => "fsm",
+                Fork::Vm => "vm",
+                Fork::Init => "init",
+            };
+            let name = format!(
+                "{folder}/{:08X}-{:08X}-{:08X}.{}.{}.{}.{}_{fork}",
+                self.timeline,
+                r.lsn_start.0 >> 32,
+                r.lsn_start.0 as u32,
+                b.rel.tablespace,
+                b.rel.database,
+                b.rel.number,
+                b.block.0
+            );
+            std::fs::write(&name, &page)
+                .map_err(|e| format!("could not write file \"{name}\": {}", reason(&e)))?;
+        }
+        Ok(())
+    }
+
     fn count(&mut self, r: &Record) {
-        let sums = &mut self.stats.by_rmgr[r.rmgr as usize];
-        sums[0] += 1;
-        sums[1] += (r.len() - r.image_len()) as u64;
-        sums[2] += r.image_len() as u64;
+        let images = r.image_len() as u64;
+        let add = |sums: &mut [u64; 3]| {
+            sums[0] += 1;
+            sums[1] += r.len() as u64 - images;
+            sums[2] += images;
+        };
+        add(&mut self.stats.by_rmgr[r.rmgr as usize]);
+        if self.stats.by_kind {
+            // Transactions have a flag among the bits of the kind.
+            let kind = r.info & if r.rmgr == Rmgr::Transaction { 0x70 } else { 0xF0 };
+            let named = || (self.describer.describe(r).0, [0; 3]);
+            let found = self.stats.kinds.entry((r.rmgr as u8, kind));
+            add(&mut found.or_insert_with(named).1);
+        }
     }
 
     fn print(&self, r: &Record, before: Lsn) {
@@ -352,7 +439,11 @@ impl Dump<'_> {
                 Fork::Vm => " fork vm".to_string(),
                 Fork::Init => " fork init".to_string(),
             };
-            let image = if b.has_image() { " FPW" } else { "" };
+            let image = match (b.has_image(), b.has_check_image()) {
+                (true, _) => " FPW",
+                (_, true) => " FPW for WAL verification",
+                _ => "",
+            };
             let rel = relation_of(b);
             match details {
                 false => line.push_str(&format!(
@@ -360,10 +451,7 @@ impl Dump<'_> {
                     b.id, b.block.0
                 )),
                 true => {
-                    let size = match b.has_image() {
-                        true => format!(" (FPW); {} bytes", b.image_len()),
-                        false => String::new(),
-                    };
+                    let size = image_details(b);
                     line.push_str(&format!(
                         "\n\tblkref #{}: rel {rel}{fork} blk {}{size}",
                         b.id, b.block.0
@@ -373,6 +461,21 @@ impl Dump<'_> {
         }
         println!("{line}");
     }
+}
+
+/// What `--bkp-details` says of a block's image.
+fn image_details(b: &wal::BlockRef) -> String {
+    if !b.has_image() && !b.has_check_image() {
+        return String::new();
+    }
+    let what = if b.has_image() { "" } else { " for WAL verification" };
+    let hole = b.hole();
+    let mut out = format!(" (FPW{what}); hole: offset: {}, length: {}", hole.start, hole.len());
+    if let Some(method) = b.image_compression() {
+        let saved = base::PAGE_SIZE - hole.len() - b.image_len();
+        out.push_str(&format!(", compression saved: {saved}, method: {}", method.name()));
+    }
+    out
 }
 
 fn padded(at: Lsn) -> String {
@@ -408,12 +511,18 @@ impl Stats {
             "-------------",
             "---"
         ));
-        for rmgr in Rmgr::ALL {
-            let s = self.by_rmgr[*rmgr as usize];
+        let by_rmgr = Rmgr::ALL.iter().map(|r| (r.name().to_string(), self.by_rmgr[*r as usize]));
+        let by_kind = self.kinds.iter().map(|((rmgr, _), (kind, sums))| {
+            let rmgr = Rmgr::from_u8(*rmgr).map_or("", |r| r.name());
+            (format!("{rmgr}/{kind}"), *sums)
+        });
+        let rows: Vec<(String, [u64; 3])> =
+            if self.by_kind { by_kind.collect() } else { by_rmgr.collect() };
+        for (name, s) in rows {
             let both = s[1] + s[2];
             out.push_str(&format!(
                 "{:<27} {:>20} ({:>6.2}) {:>20} ({:>6.2}) {:>20} ({:>6.2}) {both:>20} ({:>6.2})\n",
-                rmgr.name(),
+                name,
                 s[0],
                 share(s[0], records),
                 s[1],

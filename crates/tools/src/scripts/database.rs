@@ -33,6 +33,11 @@ fn create(args: &[String]) -> Outcome<()> {
         Some(name) => name.clone(),
         None => program.database()?,
     };
+    if let Some(encoding) = program.given.get("encoding")
+        && types::encoding::Encoding::from_name(encoding).is_none()
+    {
+        return program.fail(&format!("\"{encoding}\" is not a valid encoding name"));
+    }
     let mut sql = format!("CREATE DATABASE {}", identifier(&name));
     let mut add = |flag: &str, word: &str, form: fn(&str) -> String| {
         if let Some(value) = program.given.get(flag) {

@@ -1,6 +1,6 @@
 //! `reindexdb`.
 
-use super::{Outcome, Program, code, identifier};
+use super::{Connection, Outcome, Program, code, identifier, literal};
 use crate::options::{Flag, flag, with_value};
 
 const FLAGS: &[Flag] = &[
@@ -64,22 +64,31 @@ fn one(program: &Program, database: &str) -> Outcome<()> {
     let reindex =
         |kind: &str, target: &str| format!("REINDEX {options}{kind} {concurrently}{target};");
     let whole = identifier(database);
+    let together = program.jobs() > 1;
     let parts = ["schema", "index", "table"].iter().map(|k| program.all(k).len()).sum::<usize>();
     let mut statements = Vec::new();
     if given.has("system") {
         statements.push(reindex("SYSTEM", &whole));
-    } else if parts == 0 {
+    } else if parts == 0 && !together {
         statements.push(reindex("DATABASE", &whole));
     }
-    for schema in program.all("schema") {
+    for schema in program.all("schema").iter().filter(|_| !together) {
         statements.push(reindex("SCHEMA", &identifier(schema)));
     }
     for sql in statements {
         program.run_all(database, program.connect(database)?, vec![sql])?;
     }
+    if together && !given.has("system") && (parts == 0 || !program.all("schema").is_empty()) {
+        let mut connection = program.connect(database)?;
+        let tables = tables(&mut connection, &program.all("schema"))?;
+        let all: Vec<String> = tables.iter().map(|t| reindex("TABLE", t)).collect();
+        if !all.is_empty() {
+            program.run_all(database, connection, all)?;
+        }
+    }
     for (kind, word) in [("index", "INDEX"), ("table", "TABLE")] {
         // Indexes of one table would wait for each other: they go one after the other.
-        let together = kind == "table" && program.jobs() > 1;
+        let together = kind == "table" && together;
         let mut all = Vec::new();
         for name in program.all(kind) {
             let mut connection = program.connect(database)?;
@@ -94,4 +103,24 @@ fn one(program: &Program, database: &str) -> Outcome<()> {
         }
     }
     Ok(())
+}
+
+/// The tables of these schemas, or of all but the system's, the largest first: who reindexes
+/// several at once had better begin with them.
+fn tables(connection: &mut Connection<'_>, schemas: &[&str]) -> Outcome<Vec<String>> {
+    let quoted: Vec<String> = schemas.iter().map(|s| literal(s)).collect();
+    let wanted = match quoted.is_empty() {
+        true => "ns.nspname <> 'pg_catalog'".to_string(),
+        false => format!("ns.nspname IN ({})", quoted.join(",")),
+    };
+    let rows = connection.query(&format!(
+        "SELECT c.relname, ns.nspname\n FROM pg_catalog.pg_class c\n JOIN pg_catalog.pg_namespace \
+         ns ON c.relnamespace = ns.oid\n WHERE {wanted}\n   AND c.relkind IN ('r', 'm')\n   AND \
+         c.relpersistence <> 't'\n ORDER BY c.relpages DESC;"
+    ))?;
+    let name = |row: &Vec<Option<String>>| {
+        let cell = |i: usize| row.get(i).cloned().flatten().unwrap_or_default();
+        format!("{}.{}", identifier(&cell(1)), identifier(&cell(0)))
+    };
+    Ok(rows.iter().map(name).collect())
 }
