@@ -44,7 +44,8 @@ impl Ddl<'_> {
                 let Some(rel) = self.relation_to_rename(&name, kind, missing_ok)? else {
                     return Ok(());
                 };
-                let of_index = matches!(rel.kind, RelKind::Index | RelKind::PartitionedIndex);
+                let of_index = kind == ObjectKind::Index
+                    && matches!(rel.kind, RelKind::Index | RelKind::PartitionedIndex);
                 let mode = match of_index {
                     true => LockMode::ShareUpdateExclusive,
                     false => LockMode::AccessExclusive,
