@@ -96,14 +96,16 @@ impl Analyzer<'_> {
             }
             FuncDetail::Many => {
                 let shown = self.func_shown(name, &args, &names);
-                return Err(err!(AMBIGUOUS_FUNCTION, "function {shown} is not unique")
-                    .hint(
-                        "Could not choose a best candidate function. You might need to add \
-                         explicit type casts.",
-                    )
+                let noun = if self.is_called(at) { "procedure" } else { "function" };
+                return Err(err!(AMBIGUOUS_FUNCTION, "{noun} {shown} is not unique")
+                    .hint(format!(
+                        "Could not choose a best candidate {noun}. You might need to add \
+                         explicit type casts."
+                    ))
                     .at(at));
             }
         };
+        self.check_routine(call, &desc, &args, &names, at)?;
         self.check_decorations(call, &desc, at)?;
         let resolved = self.finish_args(desc, candidate, args, names, call, at)?;
         match resolved.desc.kind {
@@ -150,6 +152,14 @@ impl Analyzer<'_> {
                 )
                 .at(at);
         }
+        if self.is_called(at) {
+            return err!(UNDEFINED_FUNCTION, "procedure {shown} does not exist")
+                .hint(
+                    "No procedure matches the given name and argument types. You might need to \
+                     add explicit type casts.",
+                )
+                .at(at);
+        }
         err!(UNDEFINED_FUNCTION, "function {shown} does not exist")
             .hint(
                 "No function matches the given name and argument types. You might need to add \
@@ -158,14 +168,36 @@ impl Analyzer<'_> {
             .at(at)
     }
 
+    /// True of the call that is CALL's own.
+    fn is_called(&self, at: Location) -> bool {
+        at.is_some() && self.cur().called == at
+    }
+
+    /// CALL is for procedures, and they are for CALL.
+    fn check_routine(
+        &self,
+        call: &ast::FuncCall,
+        desc: &ProcDesc,
+        args: &[Expr],
+        names: &[String],
+        at: Location,
+    ) -> Result<()> {
+        let shown = || self.func_shown(&call.name.parts, args, names);
+        if self.is_called(at) && desc.kind != b'p' {
+            let error = err!(WRONG_OBJECT_TYPE, "{} is not a procedure", shown());
+            return Err(error.hint("To call a function, use SELECT.").at(at));
+        }
+        if desc.kind == b'p' && self.cur().kind != Kind::CallArgument {
+            let error = err!(WRONG_OBJECT_TYPE, "{} is a procedure", shown());
+            return Err(error.hint("To call a procedure, use CALL.").at(at));
+        }
+        Ok(())
+    }
+
     /// What only aggregates or window functions may have.
     fn check_decorations(&self, call: &ast::FuncCall, desc: &ProcDesc, at: Location) -> Result<()> {
         let shown = call.name.parts.join(".");
         let wrong = |message: String| Err(err!(WRONG_OBJECT_TYPE, "{message}").at(at));
-        if desc.kind == b'p' && self.cur().kind != Kind::CallArgument {
-            let error = err!(WRONG_OBJECT_TYPE, "{shown} is a procedure");
-            return Err(error.hint("To call a procedure, use CALL.").at(at));
-        }
         match desc.kind {
             b'a' => {}
             b'w' => {

@@ -284,6 +284,7 @@ pub fn trigger_when(env: &Env, rel: &RelationDesc, expr: &ast::Expr) -> Result<E
 pub fn call(env: &Env, call: &ast::FuncCall, params: Params) -> Result<Expr> {
     let mut a = Analyzer::new(env, params);
     let at = (call.name.pos != ast::NO_POS).then_some(call.name.pos);
+    a.st().called = at;
     let mut made = a.with_kind(Kind::CallArgument, |a| a.func_call(call, at))?;
     collate::assign(&mut a, &mut made)?;
     let Expr::Func(f) = &made else {

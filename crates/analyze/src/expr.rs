@@ -741,7 +741,11 @@ impl Analyzer<'_> {
                     ast::Name::system("system_user", at.unwrap_or(ast::NO_POS)),
                     Vec::new(),
                 );
-                return self.func_call(&call, at);
+                let mut made = self.func_call(&call, at)?;
+                if let Expr::Func(f) = &mut made {
+                    f.form = CoercionForm::SqlSyntax;
+                }
+                return Ok(made);
             }
         };
         let mut typmod = precision.unwrap_or(-1);

@@ -2,11 +2,12 @@
 
 use crate::clause::{assign_ref, same_expr};
 use crate::state::{Analyzer, Kind, loc};
-use base::{Result, err};
+use base::{Oid, Result, err};
 use ir::{
     Expr, GroupingFunc, GroupingSet, Location, Query, RteKind, SortGroupClause, TargetEntry, Var,
 };
 use parser::ast::{self, ExprKind, GroupItem};
+use std::cell::RefCell;
 
 impl Analyzer<'_> {
     /// `transformGroupClause`.
@@ -138,7 +139,9 @@ impl Analyzer<'_> {
         }
         let sets = !query.grouping_sets.is_empty();
         let common = if sets { common_refs(&query.grouping_sets) } else { None };
-        let check = Check { analyzer: self, grouped: &grouped, common, has_sets: sets };
+        let keys = RefCell::new(Vec::new());
+        let check =
+            Check { analyzer: self, grouped: &grouped, common, has_sets: sets, keys: &keys };
         let mut functional: Vec<u32> = Vec::new();
         let mut exprs: Vec<Expr> = Vec::new();
         for t in &query.target_list {
@@ -150,6 +153,7 @@ impl Analyzer<'_> {
             check.walk(&flat, query, 0, false, &mut functional)?;
         }
         let grouped = grouped.clone();
+        query.constraint_deps = keys.take();
         fill_grouping(query, &grouped)
     }
 }
@@ -159,6 +163,8 @@ struct Check<'c, 'a> {
     grouped: &'c [(Expr, u32)],
     common: Option<Vec<u32>>,
     has_sets: bool,
+    /// Constraints of the primary keys that columns were found to depend on.
+    keys: &'c RefCell<Vec<Oid>>,
 }
 
 impl Check<'_, '_> {
@@ -258,6 +264,9 @@ impl Check<'_, '_> {
                 });
                 if covered && !keys.is_empty() {
                     functional.push(v.varno);
+                    let own =
+                        key.constraints.iter().find(|c| c.index == index.oid && c.kind == b'p');
+                    self.keys.borrow_mut().extend(own.map(|c| c.oid));
                     return Ok(());
                 }
             }

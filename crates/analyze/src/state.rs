@@ -196,6 +196,8 @@ pub(crate) struct State {
     pub multi_assign: u32,
     /// The value under test of a domain's check.
     pub domain_value: Option<Expr>,
+    /// The place of the call that CALL is about.
+    pub called: Location,
     /// Calls of set-returning functions so far, and the place of the last one.
     pub srf_count: u32,
     pub last_srf: Location,

@@ -175,6 +175,16 @@ impl CatalogView {
         }
     }
 
+    /// As [`CatalogView::places`], for functions and operators: those of the temporary schema are
+    /// found by its name only.
+    fn places_of_code(&self, schema: Option<&str>) -> Result<Vec<Oid>> {
+        let mut all = self.places(schema)?;
+        if schema.is_none() {
+            all.retain(|ns| Some(*ns) != self.context.temp_namespace);
+        }
+        Ok(all)
+    }
+
     /// A relation's OID, by schema (or the search path) and name.
     pub fn relation_oid(&self, schema: Option<&str>, name: &str) -> Result<Option<Oid>> {
         if schema.is_none() {
@@ -281,7 +291,7 @@ impl CatalogView {
     pub fn procs_named(&self, schema: Option<&str>, name: &str) -> Result<Vec<Arc<ProcDesc>>> {
         let all = self.source.procs_named(name)?;
         let mut found: Vec<Arc<ProcDesc>> = Vec::new();
-        for ns in self.places(schema)? {
+        for ns in self.places_of_code(schema)? {
             for p in all.iter().filter(|p| p.namespace == ns) {
                 let hidden = found.iter().any(|f| f.namespace != ns && f.arg_types == p.arg_types);
                 if !hidden {
@@ -310,7 +320,7 @@ impl CatalogView {
     ) -> Result<Vec<Arc<OperatorDesc>>> {
         let all = self.source.operators_named(name)?;
         let mut found: Vec<Arc<OperatorDesc>> = Vec::new();
-        for ns in self.places(schema)? {
+        for ns in self.places_of_code(schema)? {
             for o in all.iter().filter(|o| o.namespace == ns) {
                 let hidden = found
                     .iter()

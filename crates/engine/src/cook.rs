@@ -40,6 +40,7 @@ pub fn default_expr(
     if generated == b'v' {
         crate::ddl::generated::check_virtual_expr(&made)?;
     }
+    ddl.require_expr_types(&made)?;
     Ok(made)
 }
 

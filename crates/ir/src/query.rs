@@ -71,6 +71,9 @@ pub struct Query {
     pub set_operations: Option<Box<SetOperation>>,
     /// Conditions that rows written through views must satisfy.
     pub with_check_options: Vec<WithCheckOption>,
+    /// Primary keys by which columns need not be in GROUP BY.
+    #[serde(default)]
+    pub constraint_deps: Vec<Oid>,
     /// A rule's NOTIFY: channel and payload; the command is `Nothing` then.
     #[serde(default)]
     pub notify: Option<(String, Option<String>)>,
@@ -117,6 +120,7 @@ impl Query {
             row_marks: Vec::new(),
             set_operations: None,
             with_check_options: Vec::new(),
+            constraint_deps: Vec::new(),
             notify: None,
             location: None,
             length: 0,

@@ -4,7 +4,7 @@ use crate::Session;
 use crate::ddl::Ddl;
 use crate::ddl::index::with_code;
 use crate::ddl::relation::NewRelation;
-use crate::ddl::table::reloptions;
+use crate::ddl::reloption;
 use crate::session::RunParts;
 use base::{Error, Oid, Result, SqlState, bail, err};
 use catalog::RelKind;
@@ -232,11 +232,12 @@ impl Ddl<'_> {
             am: self.table_method(into.access_method.as_deref())?,
             tablespace: self.tablespace(into.tablespace.as_deref())?,
             columns: &columns,
-            options: reloptions(&into.options)?,
+            options: reloption::read(&into.options, reloption::Holder::Table)?,
             of_type: Oid::INVALID,
             is_partition: false,
         })?;
         self.create_toast_if_needed(oid)?;
+        self.toast_options(oid, &into.options)?;
         self.on_commit(oid, into.on_commit, persistence)?;
         Ok(Some(oid))
     }
@@ -253,7 +254,8 @@ impl Ddl<'_> {
         if rel.kind != RelKind::MatView {
             bail!(FEATURE_NOT_SUPPORTED, "\"{}\" is not a materialized view", rel.name);
         }
-        self.require_owner_of_relation(&rel)?;
+        let maintain = catalog::acl::bit(b'm');
+        crate::session::permission::require_on_relation(&self.view, self.user(), &rel, maintain)?;
         if stmt.concurrently && !rel.is_populated {
             bail!(
                 FEATURE_NOT_SUPPORTED,

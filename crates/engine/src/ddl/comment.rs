@@ -31,7 +31,7 @@ impl Ddl<'_> {
             _ => e,
         })?;
         if let Found::Object(address) = found {
-            self.require_owner(address)?;
+            self.require_owner_of_part(address)?;
             depend::set_comment(self.rows, address, stmt.comment.as_deref())?;
         }
         Ok(())
@@ -40,7 +40,7 @@ impl Ddl<'_> {
     /// ALTER .. [NO] DEPENDS ON EXTENSION.
     pub fn depends_on_extension(&self, stmt: &DependsStmt) -> Result<()> {
         let Found::Object(own) = self.find_object(&stmt.object, false)? else { return Ok(()) };
-        self.require_owner(own)?;
+        self.require_owner_of_part(own)?;
         let extension = Object {
             kind: ObjectKind::Extension,
             name: parser::ast::Name {

@@ -537,6 +537,39 @@ impl Ddl<'_> {
         )
     }
 
+    /// As [`Ddl::require_owner`]; of a part of a relation told is that it is the relation's owner
+    /// who may do that, whatever its kind.
+    pub fn require_owner_of_part(&self, a: ObjectAddress) -> Result<()> {
+        let of = match a.class {
+            oids::PG_CLASS if a.sub != 0 => a.object,
+            oids::PG_POLICY => {
+                self.row_by_oid(indexes::PG_POLICY_OID, a.object)?.oid("polrelid")?
+            }
+            oids::PG_TRIGGER => {
+                self.row_by_oid(indexes::PG_TRIGGER_OID, a.object)?.oid("tgrelid")?
+            }
+            oids::PG_REWRITE => {
+                self.row_by_oid(indexes::PG_REWRITE_OID, a.object)?.oid("ev_class")?
+            }
+            oids::PG_CONSTRAINT => {
+                let c = self.view.constraint(a.object)?;
+                if !c.relation.is_valid() {
+                    return self.require_owner(ObjectAddress::new(oids::PG_TYPE, c.domain));
+                }
+                c.relation
+            }
+            _ => return self.require_owner(a),
+        };
+        let rel = self.view.relation(of)?;
+        let owner = self.require_owner_of_relation(&rel);
+        owner.map_err(|e| match self.has_rights_of(rel.owner) {
+            Ok(false) => {
+                err!(INSUFFICIENT_PRIVILEGE, "must be owner of relation {}", rel.name)
+            }
+            _ => e,
+        })
+    }
+
     /// Fails unless the current user owns the object.
     pub fn require_owner(&self, a: ObjectAddress) -> Result<()> {
         if a.class == oids::PG_CLASS {

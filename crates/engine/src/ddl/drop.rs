@@ -52,7 +52,7 @@ impl Ddl<'_> {
                         self.refuse_aggregate(a.object)?;
                     }
                     self.check_droppable(a)?;
-                    self.require_owner(a)?;
+                    self.require_owner_of_part(a)?;
                     targets.push(a);
                 }
                 Found::Missing(text) => self.notice(Error::notice(format!("{text}, skipping"))),
@@ -315,6 +315,25 @@ impl Ddl<'_> {
 
     /// Does what was asked for at commit, with tables that are still there.
     pub fn on_commit_actions(&self, all: &[(Oid, bool)]) -> Result<()> {
+        let emptied: Vec<Oid> = all.iter().filter(|t| !t.1).map(|t| t.0).collect();
+        for table in &emptied {
+            let Some(rel) = self.view.find_relation(*table)? else { continue };
+            for fk in &rel.referenced_by {
+                if emptied.contains(&fk.relation) || fk.relation == *table {
+                    continue;
+                }
+                let other = self.view.relation(fk.relation)?;
+                return Err(err!(
+                    FEATURE_NOT_SUPPORTED,
+                    "unsupported ON COMMIT and foreign key combination"
+                )
+                .detail(format!(
+                    "Table \"{}\" references \"{}\", but they do not have the same ON COMMIT \
+                     setting.",
+                    other.name, rel.name
+                )));
+            }
+        }
         let mut dropped = Vec::new();
         for (table, drop) in all {
             let Some(rel) = self.view.find_relation(*table)? else { continue };
@@ -415,6 +434,7 @@ impl Ddl<'_> {
                 | oids::PG_PUBLICATION_NAMESPACE
                 | oids::PG_LANGUAGE
                 | oids::PG_AM
+                | oids::PG_DEFAULT_ACL
         );
         if known {
             if a.class == oids::PG_STATISTIC_EXT {

@@ -42,7 +42,7 @@ impl Ddl<'_> {
             }
             None => {
                 let joined = join_names(&names);
-                self.choose_relation_name(&rel.name, Some(&joined), "excl", rel.namespace)?
+                self.choose_key_name(&rel.name, Some(&joined), "excl", rel.namespace)?
             }
         };
         let oid = self.create_index(NewIndex {
@@ -64,7 +64,7 @@ impl Ddl<'_> {
                 false => Some(crate::cook::to_text(&exprs)?),
             },
             predicate,
-            options: super::table::reloptions(&exclude.options)?,
+            options: super::reloption::read(&exclude.options, super::reloption::Holder::Index)?,
             only,
         })?;
         let now = self.view.relation(table)?;

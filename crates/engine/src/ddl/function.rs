@@ -215,6 +215,15 @@ impl Ddl<'_> {
                 d.args.push(t.oid);
             } else if stmt.procedure && letter == b'o' {
                 // OUT parameters are part of a procedure's signature, but not of its inputs.
+                if variadic_seen {
+                    let text = "VARIADIC parameter must be the last parameter";
+                    return Err(err!(INVALID_FUNCTION_DEFINITION, "{text}").at(p.pos));
+                }
+                if !d.defaults.is_empty() {
+                    let text = "procedure OUT parameters cannot appear after one with a default \
+                                value";
+                    return Err(err!(INVALID_FUNCTION_DEFINITION, "{text}").at(p.pos));
+                }
             }
             if letter == b'v' {
                 variadic_seen = true;

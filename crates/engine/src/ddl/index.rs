@@ -213,6 +213,7 @@ impl Ddl<'_> {
             for text in [&new.exprs].into_iter().flatten() {
                 let exprs: Vec<ir::Expr> = crate::cook::from_text(text)?;
                 for e in &exprs {
+                    self.require_index_types(e)?;
                     self.depend_expr_kind(own, e, new.table, DependKind::Auto)?;
                 }
             }
@@ -242,12 +243,14 @@ impl Ddl<'_> {
             let exprs: Vec<ir::Expr> = crate::cook::from_text(text)?;
             for e in &exprs {
                 any |= !crate::cook::columns_of(e).is_empty();
+                self.require_index_types(e)?;
                 self.depend_expr_kind(own, e, new.table, DependKind::Auto)?;
             }
         }
         if let Some(text) = &new.predicate {
             let predicate: ir::Expr = crate::cook::from_text(text)?;
             any |= !crate::cook::columns_of(&predicate).is_empty();
+            self.require_index_types(&predicate)?;
             self.depend_expr_kind(own, &predicate, new.table, DependKind::Auto)?;
         }
         if !any {
@@ -385,7 +388,7 @@ impl Ddl<'_> {
             exclusion: Vec::new(),
             exprs,
             predicate,
-            options: super::table::reloptions(&stmt.options)?,
+            options: super::reloption::read(&stmt.options, super::reloption::Holder::Index)?,
             only: stmt.only,
         })?;
         Ok(())
@@ -513,6 +516,12 @@ impl Ddl<'_> {
 
     /// A tablespace's OID; the database's default, and none given, are 0.
     pub fn tablespace(&self, name: Option<&str>) -> Result<Oid> {
+        self.tablespace_of(name, false)
+    }
+
+    /// As [`Ddl::tablespace`]; `partitioned`: of what has no files, where the default cannot be
+    /// told from nothing said.
+    pub fn tablespace_of(&self, name: Option<&str>, partitioned: bool) -> Result<Oid> {
         let name = match name {
             Some(n) => n,
             None => match self.settings.str("default_tablespace") {
@@ -533,6 +542,12 @@ impl Ddl<'_> {
             );
         }
         let default = self.view.database(self.view.context().database)?.tablespace;
+        if oid == default && partitioned {
+            bail!(
+                FEATURE_NOT_SUPPORTED,
+                "cannot specify default tablespace for partitioned relations"
+            );
+        }
         Ok(if oid == default { Oid::INVALID } else { oid })
     }
 }

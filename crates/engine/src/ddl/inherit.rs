@@ -534,7 +534,8 @@ impl Ddl<'_> {
             expr: Some(crate::cook::to_text(expr)?),
             ..new
         })?;
-        self.depend_expr(ObjectAddress::new(oids::PG_CONSTRAINT, oid), expr, table)?;
+        let own = ObjectAddress::new(oids::PG_CONSTRAINT, oid);
+        self.depend_kept_expr(own, expr, table, DependKind::Normal)?;
         let mut class = self.class_row(table)?;
         let checks = class.i16("relchecks")?;
         class.set_i16("relchecks", checks + 1)?;

@@ -131,7 +131,7 @@ impl Ddl<'_> {
                 let column = ObjectAddress::column(new.relation, *n);
                 depend::record(self.rows, own, column, DependKind::Auto)?;
             }
-            if new.columns.is_empty() {
+            if new.columns.iter().all(|n| *n == 0) {
                 let table = ObjectAddress::relation(new.relation);
                 depend::record(self.rows, own, table, DependKind::Auto)?;
             }
@@ -172,14 +172,30 @@ impl Ddl<'_> {
         no_inherit: bool,
         check: bool,
     ) -> Result<()> {
+        if check {
+            let rel = self.view.relation(table)?;
+            let has = rel.constraints.iter().any(|c| c.kind == b'n' && c.columns == [attnum]);
+            if !has {
+                self.storage.check_not_null(&rel, attnum)?;
+            }
+        }
+        self.add_not_null_beside(table, attnum, name, no_inherit, &[])
+    }
+
+    /// As [`Ddl::add_not_null`] without a look at rows; `taken` are names of constraints to come.
+    pub fn add_not_null_beside(
+        &self,
+        table: Oid,
+        attnum: i16,
+        name: Option<&str>,
+        no_inherit: bool,
+        taken: &[String],
+    ) -> Result<()> {
         let rel = self.view.relation(table)?;
         let has = rel.constraints.iter().any(|c| c.kind == b'n' && c.columns == [attnum]);
         let attr = &rel.tuple.attrs[attnum as usize - 1];
         if has {
             return Ok(());
-        }
-        if check {
-            self.storage.check_not_null(&rel, attnum)?;
         }
         let name = match name {
             Some(name) => {
@@ -191,7 +207,7 @@ impl Ddl<'_> {
                 Some(&attr.name),
                 "not_null",
                 rel.namespace,
-                &[],
+                taken,
             )?,
         };
         if !attr.not_null {
@@ -316,7 +332,7 @@ impl Ddl<'_> {
             exclusion: Vec::new(),
             exprs: None,
             predicate: None,
-            options: super::table::reloptions(&key.options)?,
+            options: super::reloption::read(&key.options, super::reloption::Holder::Index)?,
             only,
         })?;
         Ok(())
@@ -343,11 +359,11 @@ impl Ddl<'_> {
             return Ok(name.clone());
         }
         if primary {
-            return self.choose_relation_name(&rel.name, None, "pkey", rel.namespace);
+            return self.choose_key_name(&rel.name, None, "pkey", rel.namespace);
         }
         let all: Vec<String> = key.columns.iter().chain(&key.including).cloned().collect();
         let columns = super::index::join_names(&all);
-        self.choose_relation_name(&rel.name, Some(&columns), "key", rel.namespace)
+        self.choose_key_name(&rel.name, Some(&columns), "key", rel.namespace)
     }
 
     /// ADD PRIMARY KEY / UNIQUE USING INDEX.

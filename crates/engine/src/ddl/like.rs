@@ -114,6 +114,7 @@ impl Ddl<'_> {
             };
             if wanted && let Some(text) = source.default_of(i as i16 + 1) {
                 let expr = map_columns(&crate::cook::from_text(text)?, source, &rel)?;
+                self.require_expr_types(&expr)?;
                 self.store_cooked_default(table, n, &expr, a.generated)?;
             }
             if a.identity != 0 && has(LikeOption::Identity) {
@@ -163,6 +164,7 @@ impl Ddl<'_> {
                 );
             }
             let expr = map_columns(&crate::cook::from_text(text)?, source, &rel)?;
+            self.require_expr_types(&expr)?;
             if self.merge_copied_check(&rel, &c.name, &expr)? {
                 self.copy_constraint_comment(&rel, c, comments)?;
                 continue;

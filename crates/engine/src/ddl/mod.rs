@@ -11,6 +11,7 @@ mod column;
 pub mod comment;
 pub mod create_type;
 pub mod describe;
+mod detach;
 pub mod drop;
 mod event_trigger;
 mod exclude;
@@ -38,6 +39,7 @@ mod publication;
 mod publication_filter;
 pub mod references;
 pub mod relation;
+pub mod reloption;
 pub mod role;
 mod rule;
 pub mod schema;
@@ -104,8 +106,8 @@ pub trait RelStorage {
         new: &RelationDesc,
         values: &[(i16, ir::Expr, bool)],
     ) -> Result<()>;
-    /// True if all rows of a partition belong to it, by its parent's key.
-    fn belong(&self, partition: Oid, parent: Oid) -> Result<bool>;
+    /// The table at or below a partition that has a row which does not belong there.
+    fn stray(&self, partition: Oid, parent: Oid) -> Result<Option<Oid>>;
     /// True if a condition is false for some row of a table.
     fn violates(&self, table: &RelationDesc, condition: &ir::Expr) -> Result<bool>;
     /// The value of an expression without columns.

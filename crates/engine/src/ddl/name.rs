@@ -156,6 +156,30 @@ impl Ddl<'_> {
         }
     }
 
+    /// A name for a key's index, which is its constraint's too.
+    pub fn choose_key_name(
+        &self,
+        name1: &str,
+        name2: Option<&str>,
+        label: &str,
+        namespace: Oid,
+    ) -> Result<String> {
+        let mut pass = 0;
+        loop {
+            let numbered = match pass {
+                0 => label.to_string(),
+                n => format!("{label}{n}"),
+            };
+            let name = make_object_name(name1, name2, &numbered);
+            if self.view.relation_oid_in(namespace, &name)?.is_none()
+                && !self.constraint_exists(namespace, &name)?
+            {
+                return Ok(name);
+            }
+            pass += 1;
+        }
+    }
+
     /// A name for a new constraint that none of `taken` and no constraint of the schema has.
     pub fn choose_constraint_name(
         &self,

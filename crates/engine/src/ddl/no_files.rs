@@ -58,7 +58,7 @@ impl RelStorage for NoFiles {
     ) -> Result<()> {
         refuse()
     }
-    fn belong(&self, _: Oid, _: Oid) -> Result<bool> {
+    fn stray(&self, _: Oid, _: Oid) -> Result<Option<Oid>> {
         refuse()
     }
     fn violates(&self, _: &RelationDesc, _: &ir::Expr) -> Result<bool> {

@@ -106,6 +106,7 @@ impl Ddl<'_> {
             depend::record(self.rows, column, own, DependKind::Internal)?;
         }
         for e in &exprs {
+            self.require_expr_types(e)?;
             for found in super::references::of_expr(e, table) {
                 match found.class == oids::PG_CLASS && found.object == table {
                     true => depend::record(self.rows, found, own, DependKind::Internal)?,
@@ -380,16 +381,17 @@ impl Ddl<'_> {
         Ok((all, texts.join(", ")))
     }
 
-    /// A new bound, which is written at `place`, must not overlap those that are there.
+    /// A new bound must not overlap those that are there.
     fn check_overlap(
         &self,
         child: &str,
         parent: &RelationDesc,
         bound: &StoredBound,
-        place: Option<u32>,
+        written: &PartitionBound,
     ) -> Result<()> {
+        let place = place_of(written);
         let p = Partitioning::load(&self.view, parent)?;
-        let overlap = |other: Oid| -> Result<Error> {
+        let overlap_at = |other: Oid, place: Option<u32>| -> Result<Error> {
             let other = self.view.relation(other)?;
             Ok(err!(
                 INVALID_OBJECT_DEFINITION,
@@ -398,22 +400,32 @@ impl Ddl<'_> {
             )
             .at(place))
         };
+        let overlap = |other: Oid| overlap_at(other, place);
         match &bound.kind {
             BoundKind::Default => {
                 if let Some(other) = p.default {
                     let other = self.view.relation(other)?;
-                    bail!(
+                    return Err(err!(
                         INVALID_OBJECT_DEFINITION,
                         "partition \"{child}\" conflicts with existing default partition \"{}\"",
                         other.name
-                    );
+                    )
+                    .at(place));
                 }
             }
             BoundKind::List(values) => {
-                for v in values {
+                for (i, v) in values.iter().enumerate() {
                     for (oid, kind) in &p.parts {
                         if p.takes(kind, std::slice::from_ref(v))? {
-                            return Err(overlap(*oid)?);
+                            let at = match written {
+                                PartitionBound::List { values: all, .. }
+                                    if all.len() == values.len() =>
+                                {
+                                    Some(all[i].pos)
+                                }
+                                _ => place,
+                            };
+                            return Err(overlap_at(*oid, at)?);
                         }
                     }
                 }
@@ -431,53 +443,98 @@ impl Ddl<'_> {
                     ))
                     .at(place));
                 }
-                for (oid, kind) in &p.parts {
-                    let BoundKind::Range(l, u) = kind else { continue };
-                    if p.compare_bounds(low, u)? == Ordering::Less
-                        && p.compare_bounds(l, up)? == Ordering::Less
-                    {
-                        return Err(overlap(*oid)?);
-                    }
+                if let Some((other, at)) = self.overlapped_range(&p, low, up, written)? {
+                    return Err(overlap_at(other, at)?);
                 }
             }
             BoundKind::Hash(modulus, remainder) => {
-                // Told is the partition whose modulus is nearest.
-                let mut parts: Vec<_> = p.parts.iter().collect();
-                parts.sort_by_key(|(_, kind)| match kind {
-                    BoundKind::Hash(m, r) if m <= modulus => {
-                        (false, std::cmp::Reverse(*m), std::cmp::Reverse(*r))
-                    }
-                    BoundKind::Hash(m, r) => (true, std::cmp::Reverse(*m), std::cmp::Reverse(*r)),
-                    _ => (true, std::cmp::Reverse(0), std::cmp::Reverse(0)),
-                });
-                for (oid, kind) in parts {
-                    let BoundKind::Hash(m, r) = kind else { continue };
-                    let (small, big) = (*m.min(modulus), *m.max(modulus));
-                    if big % small != 0 {
-                        let other = self.view.relation(*oid)?;
-                        return Err(err!(
-                            INVALID_OBJECT_DEFINITION,
-                            "every hash partition modulus must be a factor of the next larger \
-                             modulus"
-                        )
-                        .detail(match *modulus < *m {
-                            true => format!(
-                                "The new modulus {modulus} is not a factor of {m}, the modulus of \
-                                 existing partition \"{}\".",
-                                other.name
-                            ),
-                            false => format!(
-                                "The new modulus {modulus} is not divisible by {m}, the modulus \
-                                 of existing partition \"{}\".",
-                                other.name
-                            ),
-                        }));
-                    }
+                let mut parts: Vec<(u64, u64, Oid)> = p
+                    .parts
+                    .iter()
+                    .filter_map(|(oid, kind)| match kind {
+                        BoundKind::Hash(m, r) => Some((*m, *r, *oid)),
+                        _ => None,
+                    })
+                    .collect();
+                parts.sort();
+                self.check_modulus(&parts, *modulus, *remainder)?;
+                for (m, r, oid) in parts {
+                    let small = m.min(*modulus);
                     if r % small == remainder % small {
-                        return Err(overlap(*oid)?);
+                        return Err(overlap(oid)?);
                     }
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// The first partition that a range overlaps, and the value that is to blame: of the lower
+    /// bound if that lies within the partition, else of the upper one.
+    fn overlapped_range(
+        &self,
+        p: &Partitioning,
+        low: &[RangeDatum],
+        up: &[RangeDatum],
+        written: &PartitionBound,
+    ) -> Result<Option<(Oid, Option<u32>)>> {
+        let mut first: Option<(Oid, &[RangeDatum])> = None;
+        for (oid, kind) in &p.parts {
+            let BoundKind::Range(l, u) = kind else { continue };
+            let overlaps = p.compare_bounds(low, u)? == Ordering::Less
+                && p.compare_bounds(l, up)? == Ordering::Less;
+            let earlier = match first {
+                Some((_, before)) => p.compare_bounds(l, before)? == Ordering::Less,
+                None => true,
+            };
+            if overlaps && earlier {
+                first = Some((*oid, l));
+            }
+        }
+        let Some((oid, l)) = first else { return Ok(None) };
+        let PartitionBound::Range { lower, upper, .. } = written else {
+            return Ok(Some((oid, place_of(written))));
+        };
+        let within = p.compare_bounds(l, low)? != Ordering::Greater;
+        let (own, exprs) = if within { (low, lower) } else { (up, upper) };
+        let mut differing = 0;
+        for n in 1..=own.len() {
+            if p.compare_bounds(&l[..n], &own[..n])? != Ordering::Equal {
+                differing = n - 1;
+                break;
+            }
+        }
+        Ok(Some((oid, exprs.get(differing).map(|e| e.pos))))
+    }
+
+    /// Of moduli in ascending order each must divide the next: told is the neighbour, the lower
+    /// one first.
+    fn check_modulus(&self, parts: &[(u64, u64, Oid)], modulus: u64, remainder: u64) -> Result<()> {
+        let refuse = |detail: String| {
+            err!(
+                INVALID_OBJECT_DEFINITION,
+                "every hash partition modulus must be a factor of the next larger modulus"
+            )
+            .detail(detail)
+        };
+        let at = parts.partition_point(|(m, r, _)| (*m, *r) <= (modulus, remainder));
+        if let Some((m, _, oid)) = parts[..at].last()
+            && modulus % m != 0
+        {
+            return Err(refuse(format!(
+                "The new modulus {modulus} is not divisible by {m}, the modulus of existing \
+                 partition \"{}\".",
+                self.view.relation(*oid)?.name
+            )));
+        }
+        if let Some((m, _, oid)) = parts.get(at)
+            && m % modulus != 0
+        {
+            return Err(refuse(format!(
+                "The new modulus {modulus} is not a factor of {m}, the modulus of existing \
+                 partition \"{}\".",
+                self.view.relation(*oid)?.name
+            )));
         }
         Ok(())
     }
@@ -491,11 +548,17 @@ impl Ddl<'_> {
     ) -> Result<()> {
         let cooked = self.cook_bound(parent, bound)?;
         let rel = self.view.relation(child)?;
-        self.check_overlap(&rel.name, parent, &cooked, place_of(bound))?;
-        self.write_bound(child, parent, &cooked)
+        self.check_overlap(&rel.name, parent, &cooked, bound)?;
+        self.write_bound(child, parent, &cooked, false)
     }
 
-    fn write_bound(&self, child: Oid, parent: &RelationDesc, bound: &StoredBound) -> Result<()> {
+    fn write_bound(
+        &self,
+        child: Oid,
+        parent: &RelationDesc,
+        bound: &StoredBound,
+        attached: bool,
+    ) -> Result<()> {
         let before = Partitioning::load(&self.view, parent)?.default;
         let mut class = self.class_row(child)?;
         class.set_text("relpartbound", &bound.store()?)?.set_bool("relispartition", true)?;
@@ -511,9 +574,10 @@ impl Ddl<'_> {
             }
         } else if let Some(default) = before {
             // Rows of the default partition may now belong to the new one.
-            let name = self.view.relation(default)?.name.clone();
-            if !self.storage.belong(default, parent.oid)? {
-                let default = self.view.relation(default)?;
+            if let Some(leaf) = self.storage.stray(default, parent.oid)? {
+                let told = if attached { leaf } else { default };
+                let default = self.view.relation(told)?;
+                let name = default.name.clone();
                 let schema = self.view.namespace(default.namespace)?.name.to_string();
                 return Err(err!(
                     CHECK_VIOLATION,
@@ -779,17 +843,17 @@ impl Ddl<'_> {
             }
         }
         let cooked = self.cook_bound(parent, bound)?;
-        self.check_overlap(&child.name, parent, &cooked, place_of(bound))?;
+        self.check_overlap(&child.name, parent, &cooked, bound)?;
         self.match_columns(&child, parent, true)?;
         self.match_constraints(&self.view.relation(child.oid)?.clone(), parent)?;
         self.insert_inherits(child.oid, parent.oid, 1, true)?;
-        self.write_bound(child.oid, parent, &cooked)?;
+        self.write_bound(child.oid, parent, &cooked, true)?;
         self.inherit_indexes(child.oid, parent)?;
-        if !self.storage.belong(child.oid, parent.oid)? {
+        if let Some(leaf) = self.storage.stray(child.oid, parent.oid)? {
             bail!(
                 CHECK_VIOLATION,
                 "partition constraint of relation \"{}\" is violated by some row",
-                child.name
+                self.view.relation(leaf)?.name
             );
         }
         Ok(())
@@ -895,64 +959,6 @@ impl Ddl<'_> {
             }
             _ => Ok(()),
         }
-    }
-
-    /// DETACH PARTITION.
-    pub fn detach_partition(&self, parent: &RelationDesc, name: &RelName) -> Result<()> {
-        let child = self.view.require_relation(name.schema.as_deref(), &name.name)?;
-        self.storage.lock(child.oid, LockMode::AccessExclusive)?;
-        let child = self.view.relation(child.oid)?;
-        self.check_detached(&child)?;
-        self.remove_parent(&child, parent)?;
-        let default = child.partition_bound.as_deref().map(StoredBound::parse).transpose()?;
-        let mut class = self.class_row(child.oid)?;
-        class.set("relpartbound", Datum::Null)?.set_bool("relispartition", false)?;
-        self.rows.update(class)?;
-        self.rows.update(self.class_row(parent.oid)?)?;
-        if default.is_some_and(|b| b.kind == BoundKind::Default) {
-            let key = [Datum::U32(parent.oid.0)];
-            for mut row in self.rows.index_scan(indexes::PG_PARTITIONED_TABLE_PARTRELID, &key)? {
-                row.set_oid("partdefid", Oid::INVALID)?;
-                self.rows.update(row)?;
-            }
-        }
-        for (i, a) in child.tuple.attrs.iter().enumerate() {
-            if a.identity != 0 && !a.dropped {
-                let mut row = self.column_row(child.oid, i as i16 + 1)?;
-                row.set_char("attidentity", 0)?;
-                self.rows.update(row)?;
-            }
-        }
-        for index in &child.indexes {
-            self.unlink_index(index.oid)?;
-        }
-        self.drop_inherited_triggers(&child)?;
-        self.detach_foreign_keys(&child)?;
-        let own = |c: &&catalog::ConstraintDesc| c.parent.is_valid() && c.kind != b'f';
-        for c in child.constraints.iter().filter(own) {
-            let mut row = self.constraint_row(c.oid)?;
-            row.set_oid("conparentid", Oid::INVALID)?
-                .set_bool("conislocal", true)?
-                .set_i16("coninhcount", 0)?;
-            self.rows.update(row)?;
-            let own = ObjectAddress::new(oids::PG_CONSTRAINT, c.oid);
-            let above = ObjectAddress::new(oids::PG_CONSTRAINT, c.parent);
-            depend::forget_one(self.rows, own, above)?;
-        }
-        Ok(())
-    }
-
-    fn unlink_index(&self, index: Oid) -> Result<()> {
-        let key = [Datum::U32(index.0)];
-        for row in self.rows.index_scan(indexes::PG_INHERITS_RELID, &key)? {
-            let above = ObjectAddress::relation(row.oid("inhparent")?);
-            self.rows.delete(&row)?;
-            depend::forget_one(self.rows, ObjectAddress::relation(index), above)?;
-        }
-        let mut class = self.class_row(index)?;
-        class.set_bool("relispartition", false)?;
-        self.rows.update(class)?;
-        Ok(())
     }
 }
 

@@ -45,6 +45,9 @@ impl<'q> References<'q> {
         for cte in &q.ctes {
             self.query(&cte.query);
         }
+        for key in &q.constraint_deps {
+            self.add(oids::PG_CONSTRAINT, *key);
+        }
         let sorts = q.sort_clause.iter().chain(&q.group_clause).chain(&q.distinct_clause);
         for clause in sorts.chain(q.windows.iter().flat_map(|w| w.partition.iter().chain(&w.order)))
         {
@@ -213,6 +216,19 @@ impl Ddl<'_> {
         table: Oid,
         own_kind: DependKind,
     ) -> Result<()> {
+        self.require_types(of_expr(expr, table))?;
+        self.depend_kept_expr(own, expr, table, own_kind)
+    }
+
+    /// As [`Ddl::depend_expr_kind`] of an expression that was there before, whoever may use its
+    /// types now.
+    pub fn depend_kept_expr(
+        &self,
+        own: ObjectAddress,
+        expr: &Expr,
+        table: Oid,
+        own_kind: DependKind,
+    ) -> Result<()> {
         for found in of_expr(expr, table) {
             let same = table.is_valid() && found.class == oids::PG_CLASS && found.object == table;
             let kind = if same { own_kind } else { DependKind::Normal };
@@ -226,8 +242,45 @@ impl Ddl<'_> {
         self.depend_expr_kind(own, expr, table, DependKind::Normal)
     }
 
+    /// Fails unless the user may use the types that are named in an expression.
+    pub fn require_expr_types(&self, expr: &Expr) -> Result<()> {
+        self.require_types(of_expr(expr, Oid::INVALID))
+    }
+
+    /// As [`Ddl::require_expr_types`] of an index, which is made without a search path.
+    pub fn require_index_types(&self, expr: &Expr) -> Result<()> {
+        for a in of_expr(expr, Oid::INVALID).iter().filter(|a| a.class == oids::PG_TYPE) {
+            self.require_type_usage(a.object).map_err(|e| {
+                let named = self.index_type_name(a.object);
+                named.map_or(e, |name| super::grant::permission_denied("type", &name))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn index_type_name(&self, oid: Oid) -> Result<String> {
+        let mut desc = self.view.type_(oid)?;
+        if desc.is_array() {
+            desc = self.view.type_(desc.elem)?;
+        }
+        if desc.namespace == oids::PG_CATALOG {
+            return Ok(self.format_type(desc.oid, -1));
+        }
+        let schema = self.view.namespace(desc.namespace)?;
+        let (schema, name) = (&schema.name, &desc.name);
+        Ok(format!("{}.{}", ir::deparse::quote_ident(schema), ir::deparse::quote_ident(name)))
+    }
+
+    fn require_types(&self, found: Vec<ObjectAddress>) -> Result<()> {
+        for a in found.iter().filter(|a| a.class == oids::PG_TYPE) {
+            self.require_type_usage(a.object)?;
+        }
+        Ok(())
+    }
+
     /// Records what a stored query depends on.
     pub fn depend_query(&self, own: ObjectAddress, query: &Query) -> Result<()> {
+        self.require_types(of_query(query))?;
         for found in of_query(query) {
             depend::record(self.rows, own, found, DependKind::Normal)?;
         }

@@ -4,6 +4,7 @@ use super::Ddl;
 use super::column::NewColumn;
 use super::index::with_code;
 use super::relation::NewRelation;
+use super::reloption::{self, Holder};
 use base::{Error, Oid, Result, SqlState, bail, err};
 use catalog::depend::{self, DependKind, ObjectAddress};
 use catalog::{Persistence, RelKind, SysRow, oids};
@@ -104,6 +105,12 @@ impl Ddl<'_> {
                     "cannot create partitioned table as inheritance child"
                 );
             }
+            if not_null_constraints(stmt).any(|c| c.no_inherit) {
+                bail!(
+                    FEATURE_NOT_SUPPORTED,
+                    "not-null constraints on partitioned tables cannot be NO INHERIT"
+                );
+            }
         }
         if self.view.relation_oid_in(namespace, &stmt.rel.name)?.is_some() {
             let text = format!("relation \"{}\" already exists", stmt.rel.name);
@@ -134,9 +141,12 @@ impl Ddl<'_> {
             persistence,
             owner: self.user(),
             am: self.method_of_new(stmt)?,
-            tablespace: self.tablespace(stmt.tablespace.as_deref())?,
+            tablespace: self.table_tablespace(stmt, &inherited)?,
             columns: &columns,
-            options: reloptions(&stmt.options)?,
+            options: match stmt.partition_by {
+                Some(_) => reloption::of_partitioned(&stmt.options)?,
+                None => reloption::read(&stmt.options, Holder::Table)?,
+            },
             of_type,
             is_partition: stmt.partition_of.is_some(),
         })?;
@@ -150,6 +160,7 @@ impl Ddl<'_> {
             self.foreign_column_options(oid, stmt)?;
         } else if stmt.partition_by.is_none() {
             self.create_toast_if_needed(oid)?;
+            self.toast_options(oid, &stmt.options)?;
         }
         self.on_commit(oid, stmt.on_commit, persistence)?;
         for (i, parent) in inherited.parents.iter().enumerate() {
@@ -168,6 +179,44 @@ impl Ddl<'_> {
             self.inherit_indexes(oid, &inherited.parents[0])?;
         }
         Ok(())
+    }
+
+    /// Writes the options that are for the TOAST table.
+    pub fn toast_options(&self, table: Oid, options: &[DefElem]) -> Result<()> {
+        let own = reloption::of_toast(options)?;
+        let toast = self.view.relation(table)?.toast;
+        match toast.is_valid() && !own.is_empty() {
+            true => self.write_options(toast, &own),
+            false => Ok(()),
+        }
+    }
+
+    /// Replaces a relation's options.
+    pub fn write_options(&self, oid: Oid, all: &[String]) -> Result<()> {
+        let value = match all.is_empty() {
+            true => types::Datum::Null,
+            false => catalog::vector::from_texts(oids::TEXT, all),
+        };
+        let mut class = self.class_row(oid)?;
+        class.set("reloptions", value)?;
+        self.rows.update(class)?;
+        Ok(())
+    }
+
+    /// Where a new table's files go. A partition goes where its parent says; that a partitioned
+    /// table's partitions go where the database's default is cannot be said.
+    fn table_tablespace(
+        &self,
+        stmt: &CreateTableStmt,
+        inherited: &super::inherit::Inherited,
+    ) -> Result<Oid> {
+        if let (Some(_), None) = (&stmt.partition_of, &stmt.tablespace) {
+            let of_parent = inherited.parents[0].tablespace;
+            if of_parent.is_valid() {
+                return Ok(of_parent);
+            }
+        }
+        self.tablespace_of(stmt.tablespace.as_deref(), stmt.partition_by.is_some())
     }
 
     fn foreign_column_options(&self, table: Oid, stmt: &CreateTableStmt) -> Result<()> {
@@ -210,7 +259,11 @@ impl Ddl<'_> {
             };
             return Ok((own, Persistence::Temp));
         }
-        let namespace = self.relation_namespace(rel).map_err(|e| e.at(rel.pos))?;
+        let namespace = self.relation_namespace(rel).map_err(|e| match e.code() {
+            // Told when the relation is made.
+            SqlState::INSUFFICIENT_PRIVILEGE if e.fields().detail.is_some() => e,
+            _ => e.at(rel.pos),
+        })?;
         let persistence = match persistence {
             ast::Persistence::Unlogged => Persistence::Unlogged,
             _ if Some(namespace) == own => Persistence::Temp,
@@ -231,10 +284,15 @@ impl Ddl<'_> {
         let count = columns.len();
         let mut own_place = 0;
         let mut merged: Vec<usize> = Vec::new();
+        let mut told: Vec<&str> = Vec::new();
         for element in &stmt.elements {
             match element {
                 TableElement::Column(def) if def.type_name.is_none() => {
                     let place = (namespace, persistence);
+                    if told.contains(&&*def.name) {
+                        bail!(DUPLICATE_COLUMN, "column \"{}\" specified more than once", def.name);
+                    }
+                    told.push(&def.name);
                     self.told_column(stmt, def, &mut columns, place, later)?;
                 }
                 TableElement::Column(def) => {
@@ -297,7 +355,11 @@ impl Ddl<'_> {
             };
             later.note_not_null(i as i16 + 1, &column, name, no_inherit, true)?;
         }
-        self.mark_not_null(&mut columns, later)?;
+        let at_table = |name: &str| {
+            not_null_constraints(stmt)
+                .any(|c| matches!(&c.kind, ConstraintKind::NotNull(Some(n)) if n == name))
+        };
+        self.mark_not_null(&mut columns, later, &at_table)?;
         Ok(columns)
     }
 
@@ -340,13 +402,19 @@ impl Ddl<'_> {
     }
 
     /// Columns are made NOT NULL at once, so that no second version of their rows is needed.
-    fn mark_not_null(&self, columns: &mut [NewColumn], later: &mut Later<'_>) -> Result<()> {
+    fn mark_not_null(
+        &self,
+        columns: &mut [NewColumn],
+        later: &mut Later<'_>,
+        told_at_table: &dyn Fn(&str) -> bool,
+    ) -> Result<()> {
         let mut keyed = Vec::new();
         for p in &later.keys {
             let ConstraintKind::PrimaryKey(key) = &p.constraint.kind else { continue };
             for name in &key.columns {
                 if let Some(i) = columns.iter().position(|c| c.name == *name) {
-                    keyed.push((i as i16 + 1, name.clone(), p.column.is_none()));
+                    let at_table = p.column.is_none() || told_at_table(name);
+                    keyed.push((i as i16 + 1, name.clone(), at_table));
                 }
             }
         }
@@ -378,6 +446,13 @@ impl Ddl<'_> {
         };
         let mut column = NewColumn::new(&def.name, t, self.column_collation(def, t.oid)?);
         column.storage = def.storage.as_deref().map(storage_letter).transpose()?.flatten();
+        if column.storage.is_some_and(|s| s != b'p') && self.view.type_(t.oid)?.storage == b'p' {
+            bail!(
+                FEATURE_NOT_SUPPORTED,
+                "column data type {} can only have storage PLAIN",
+                self.format_type(t.oid, -1)
+            );
+        }
         column.compression = match def.compression.as_deref() {
             None | Some("default") => 0,
             Some("pglz") => b'p',
@@ -567,8 +642,10 @@ impl Ddl<'_> {
         for (number, expr, generated) in &later.defaults {
             self.store_default(oid, *number, expr, *generated)?;
         }
+        let written = later.checks.iter().chain(&later.keys).chain(&later.foreign);
+        let taken: Vec<String> = written.filter_map(|p| p.constraint.name.clone()).collect();
         for (number, name, no_inherit) in &later.not_null {
-            self.add_not_null(oid, *number, name.as_deref(), *no_inherit, false)?;
+            self.add_not_null_beside(oid, *number, name.as_deref(), *no_inherit, &taken)?;
         }
         for p in &later.checks {
             if let ConstraintKind::Check(e) = &p.constraint.kind {
@@ -653,8 +730,18 @@ impl Ddl<'_> {
         let column = ObjectAddress::column(table, attnum);
         let kind = if generated == 0 { DependKind::Auto } else { DependKind::Internal };
         depend::record(self.rows, own, column, kind)?;
-        self.depend_expr(own, cooked, table)
+        self.depend_kept_expr(own, cooked, table, DependKind::Normal)
     }
+}
+
+/// The NOT NULLs that a definition writes.
+fn not_null_constraints(stmt: &CreateTableStmt) -> impl Iterator<Item = &Constraint> {
+    let all = stmt.elements.iter().flat_map(|e| match e {
+        TableElement::Column(def) => def.constraints.as_slice(),
+        TableElement::Constraint(c) => std::slice::from_ref(c),
+        _ => &[],
+    });
+    all.filter(|c| matches!(c.kind, ConstraintKind::NotNull(_)))
 }
 
 /// A foreign table has no keys: nobody watches over its rows.
@@ -768,76 +855,6 @@ pub fn bool_text(text: &str) -> Option<bool> {
         () => None,
     }
 }
-
-/// Storage options as `name=value`.
-pub fn reloptions(options: &[DefElem]) -> Result<Vec<String>> {
-    let mut all = Vec::new();
-    for option in options {
-        if option.namespace.is_some() {
-            continue;
-        }
-        let value = def_text(option).unwrap_or_else(|| "true".to_string());
-        if option.name == "oids" {
-            if bool_text(&value) == Some(false) {
-                continue;
-            }
-            bail!(FEATURE_NOT_SUPPORTED, "tables declared WITH OIDS are not supported");
-        }
-        let known = RELOPTIONS.iter().find(|(n, _, _)| *n == option.name);
-        let Some((name, min, max)) = known else {
-            bail!(INVALID_PARAMETER_VALUE, "unrecognized parameter \"{}\"", option.name);
-        };
-        if *max > *min {
-            let number: f64 = value.parse().map_err(|_| {
-                err!(
-                    INVALID_PARAMETER_VALUE,
-                    "invalid value for integer option \"{name}\": {value}"
-                )
-            })?;
-            if number < *min || number > *max {
-                return Err(err!(
-                    INVALID_PARAMETER_VALUE,
-                    "value {value} out of bounds for option \"{name}\""
-                )
-                .detail(format!("Valid values are between \"{min}\" and \"{max}\".")));
-            }
-        }
-        all.push(format!("{name}={value}"));
-    }
-    Ok(all)
-}
-
-/// Storage options with the numbers they take; equal bounds are not checked.
-const RELOPTIONS: &[(&str, f64, f64)] = &[
-    ("fillfactor", 10.0, 100.0),
-    ("toast_tuple_target", 128.0, 8160.0),
-    ("parallel_workers", 0.0, 1024.0),
-    ("autovacuum_enabled", 0.0, 0.0),
-    ("vacuum_index_cleanup", 0.0, 0.0),
-    ("vacuum_truncate", 0.0, 0.0),
-    ("vacuum_max_eager_freeze_failure_rate", 0.0, 1.0),
-    ("autovacuum_vacuum_threshold", 0.0, 2147483647.0),
-    ("autovacuum_vacuum_max_threshold", -1.0, 2147483647.0),
-    ("autovacuum_vacuum_insert_threshold", -1.0, 2147483647.0),
-    ("autovacuum_analyze_threshold", 0.0, 2147483647.0),
-    ("autovacuum_vacuum_scale_factor", 0.0, 100.0),
-    ("autovacuum_vacuum_insert_scale_factor", 0.0, 100.0),
-    ("autovacuum_analyze_scale_factor", 0.0, 100.0),
-    ("autovacuum_vacuum_cost_delay", -1.0, 100.0),
-    ("autovacuum_vacuum_cost_limit", 1.0, 10000.0),
-    ("autovacuum_freeze_min_age", 0.0, 1000000000.0),
-    ("autovacuum_freeze_max_age", 100000.0, 2000000000.0),
-    ("autovacuum_freeze_table_age", 0.0, 2000000000.0),
-    ("autovacuum_multixact_freeze_min_age", 0.0, 1000000000.0),
-    ("autovacuum_multixact_freeze_max_age", 10000.0, 2000000000.0),
-    ("autovacuum_multixact_freeze_table_age", 0.0, 2000000000.0),
-    ("log_autovacuum_min_duration", -1.0, 2147483647.0),
-    ("user_catalog_table", 0.0, 0.0),
-    ("deduplicate_items", 0.0, 0.0),
-    ("security_barrier", 0.0, 0.0),
-    ("security_invoker", 0.0, 0.0),
-    ("check_option", 0.0, 0.0),
-];
 
 /// An option's value as text.
 pub fn def_text(option: &DefElem) -> Option<String> {

@@ -323,6 +323,7 @@ impl Ddl<'_> {
             depend::record(self.rows, own, column, DependKind::Normal)?;
         }
         if let Some(when) = &new.when {
+            self.require_expr_types(when)?;
             for entry in [1, 2] {
                 let mut columns = Vec::new();
                 ir::walk::each(when, &mut |e| {

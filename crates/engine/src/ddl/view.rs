@@ -115,6 +115,7 @@ impl Ddl<'_> {
             let ty = t.expr.ty();
             let collation = t.expr.collation();
             let desc = self.view.type_(ty)?;
+            self.require_type_usage(ty)?;
             if desc.collation.is_valid() && !collation.is_valid() {
                 return Err(err!(
                     INDETERMINATE_COLLATION,

@@ -121,8 +121,8 @@ impl RelStorage for Session {
         .constraint(name.to_string()))
     }
 
-    fn belong(&self, partition: Oid, parent: Oid) -> Result<bool> {
-        self.rows_belong(partition, parent)
+    fn stray(&self, partition: Oid, parent: Oid) -> Result<Option<Oid>> {
+        self.stray_rows(partition, parent)
     }
 
     fn violates(&self, table: &RelationDesc, condition: &ir::Expr) -> Result<bool> {

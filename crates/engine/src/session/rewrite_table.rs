@@ -50,32 +50,22 @@ impl Session {
     }
 
     /// True if all rows of a partition (and of those below it) belong to it.
-    pub(crate) fn rows_belong(&self, partition: Oid, parent: Oid) -> Result<bool> {
-        let view = self.core.view()?;
-        let rel = view.relation(partition)?;
-        if rel.relfile.number == 0 {
-            for child in view.children(partition)? {
-                if !self.leaf_belongs(child, partition, parent)? {
-                    return Ok(false);
-                }
-            }
-            return Ok(true);
-        }
-        self.leaf_belongs(partition, partition, parent)
+    pub(crate) fn stray_rows(&self, partition: Oid, parent: Oid) -> Result<Option<Oid>> {
+        self.stray_in(partition, partition, parent)
     }
 
-    fn leaf_belongs(&self, leaf: Oid, partition: Oid, parent: Oid) -> Result<bool> {
+    fn stray_in(&self, table: Oid, partition: Oid, parent: Oid) -> Result<Option<Oid>> {
         let env = self.env()?;
         let parts = RunParts::new(self)?;
         let storage = self.core.database.storage();
-        let rel = env.view.relation(leaf)?;
+        let rel = env.view.relation(table)?;
         if rel.relfile.number == 0 {
-            for child in env.view.children(leaf)? {
-                if !self.leaf_belongs(child, partition, parent)? {
-                    return Ok(false);
+            for child in env.view.children(table)? {
+                if let Some(found) = self.stray_in(child, partition, parent)? {
+                    return Ok(Some(found));
                 }
             }
-            return Ok(true);
+            return Ok(None);
         }
         let above = env.view.relation(parent)?;
         let partitioning = Partitioning::load(&env.view, &above)?;
@@ -97,7 +87,7 @@ impl Session {
             }
             Ok(all)
         })?;
-        Ok(all)
+        Ok((!all).then_some(table))
     }
 
     /// Writes the rows of `old` to the files of `new`, which have been made.

@@ -16,7 +16,7 @@ mod index;
 mod names;
 mod object;
 mod outside;
-mod partition;
+pub(crate) mod partition;
 mod privilege;
 mod session;
 mod settings;

@@ -21,6 +21,13 @@ pub(super) fn call(s: &dyn SysSession, args: &Args) -> Result<Datum> {
     }
 }
 
+/// What holds for every row of a partition.
+pub(crate) fn constraint_of(view: &CatalogView, rel: &RelationDesc) -> Result<Vec<Expr>> {
+    let mut all = Vec::new();
+    collect(view, rel, rel, &mut all)?;
+    Ok(all)
+}
+
 /// The conditions of `rel`'s ancestors, then its own, over the columns of `target`.
 fn collect(
     view: &CatalogView,

@@ -4,6 +4,7 @@ use super::SysSession;
 use super::args::Args;
 use base::{Oid, Result, bail, err};
 use catalog::acl::{AclItem, bit};
+use catalog::privilege::{self, Grantable, Rights, Through};
 use catalog::{SysRow, indexes, oids};
 use types::Datum;
 
@@ -30,37 +31,29 @@ struct Kind {
     name: &'static str,
     owner: &'static str,
     acl: &'static str,
-    /// Letters that everyone has where there is no list.
-    public: &'static [u8],
     noun: &'static str,
 }
 
 fn kind(what: &str) -> Option<Kind> {
-    let k = |table, index, oid, name, owner, acl, public, noun| {
-        Some(Kind { table, index, oid, name, owner, acl, public, noun })
+    let k = |table, index, oid, name, owner, acl, noun| {
+        Some(Kind { table, index, oid, name, owner, acl, noun })
     };
     let class = Some(indexes::PG_CLASS_OID);
     let (proc, ty) = (Some(indexes::PG_PROC_OID), Some(indexes::PG_TYPE_OID));
     let schema = Some(indexes::PG_NAMESPACE_OID);
     match what {
         "table" | "any_column" | "column" | "sequence" => {
-            k(oids::PG_CLASS, class, "oid", "relname", "relowner", "relacl", b"", "relation")
+            k(oids::PG_CLASS, class, "oid", "relname", "relowner", "relacl", "relation")
         }
-        "schema" => {
-            k(oids::PG_NAMESPACE, schema, "oid", "nspname", "nspowner", "nspacl", b"", "schema")
-        }
-        "database" => {
-            k(oids::PG_DATABASE, None, "oid", "datname", "datdba", "datacl", b"cT", "database")
-        }
-        "function" => {
-            k(oids::PG_PROC, proc, "oid", "proname", "proowner", "proacl", b"X", "function")
-        }
+        "schema" => k(oids::PG_NAMESPACE, schema, "oid", "nspname", "nspowner", "nspacl", "schema"),
+        "database" => k(oids::PG_DATABASE, None, "oid", "datname", "datdba", "datacl", "database"),
+        "function" => k(oids::PG_PROC, proc, "oid", "proname", "proowner", "proacl", "function"),
         "language" => {
-            k(oids::PG_LANGUAGE, None, "oid", "lanname", "lanowner", "lanacl", b"U", "language")
+            k(oids::PG_LANGUAGE, None, "oid", "lanname", "lanowner", "lanacl", "language")
         }
-        "type" => k(oids::PG_TYPE, ty, "oid", "typname", "typowner", "typacl", b"U", "type"),
+        "type" => k(oids::PG_TYPE, ty, "oid", "typname", "typowner", "typacl", "type"),
         "tablespace" => {
-            k(oids::PG_TABLESPACE, None, "oid", "spcname", "spcowner", "spcacl", b"", "tablespace")
+            k(oids::PG_TABLESPACE, None, "oid", "spcname", "spcowner", "spcacl", "tablespace")
         }
         "foreign_data_wrapper" => k(
             oids::PG_FOREIGN_DATA_WRAPPER,
@@ -69,7 +62,6 @@ fn kind(what: &str) -> Option<Kind> {
             "fdwname",
             "fdwowner",
             "fdwacl",
-            b"",
             "foreign-data wrapper",
         ),
         "largeobject" => k(
@@ -79,11 +71,10 @@ fn kind(what: &str) -> Option<Kind> {
             "oid",
             "lomowner",
             "lomacl",
-            b"",
             "large object",
         ),
         "server" => {
-            k(oids::PG_FOREIGN_SERVER, None, "oid", "srvname", "srvowner", "srvacl", b"", "server")
+            k(oids::PG_FOREIGN_SERVER, None, "oid", "srvname", "srvowner", "srvacl", "server")
         }
         _ => None,
     }
@@ -182,20 +173,58 @@ fn has(s: &dyn SysSession, what: &str, args: &Args) -> Result<Option<bool>> {
         _ => None,
     };
     let rights = rights()?;
-    let mut found = check(s, &kind, &row, user, &rights)?;
+    if what == "column" && only.is_none() {
+        return Ok(None);
+    }
+    if what == "sequence" && row.char("relkind")? != b'S' {
+        bail!(WRONG_OBJECT_TYPE, "\"{}\" is not a sequence", row.text("relname")?);
+    }
+    let mut found = check(s, &kind, grantable(what, &row)?, &row, user, &rights)?;
     if !found && matches!(what, "column" | "any_column") {
         found = by_columns(s, &row, user, &rights, only)?;
     }
     Ok(Some(found))
 }
 
-/// The column that an argument names or numbers.
+/// The kind of object that a row is of, by what rights are asked for.
+fn grantable(what: &str, row: &SysRow) -> Result<Grantable> {
+    Ok(match what {
+        "schema" => Grantable::Schema,
+        "database" => Grantable::Database,
+        "function" => Grantable::Function,
+        "language" => Grantable::Language,
+        "type" => Grantable::Type,
+        "tablespace" => Grantable::Tablespace,
+        "foreign_data_wrapper" => Grantable::ForeignDataWrapper,
+        "server" => Grantable::ForeignServer,
+        "largeobject" => Grantable::LargeObject,
+        _ if row.char("relkind")? == b'S' => Grantable::Sequence,
+        _ => Grantable::Table,
+    })
+}
+
+/// The column that an argument names or numbers; none if it is dropped or was never there.
 fn column_number(s: &dyn SysSession, row: &SysRow, args: &Args, at: usize) -> Result<Option<i16>> {
+    let rel = s.view().relation(row.oid("oid")?)?;
     let name = match &args.values[at] {
         name @ Datum::Bytes(_) => name.as_str(),
-        _ => return Ok(Some(args.int(at)? as i16)),
+        _ => {
+            let n = args.int(at)? as i16;
+            let key = [Datum::U32(rel.oid.0), Datum::I16(n)];
+            let found = s.index_rows(indexes::PG_ATTRIBUTE_NUM, &key)?;
+            return match found.first() {
+                Some(column) if !column.bool("attisdropped")? => Ok(Some(n)),
+                _ => Ok(None),
+            };
+        }
     };
-    let rel = s.view().relation(row.oid("oid")?)?;
+    if name.starts_with("........pg.dropped.") {
+        for column in s.index_rows(indexes::PG_ATTRIBUTE_NUM, &[Datum::U32(rel.oid.0)])? {
+            if &*column.text("attname")? == name {
+                return Ok(None);
+            }
+        }
+    }
     match rel.column_number(name) {
         None => {
             bail!(UNDEFINED_COLUMN, "column \"{name}\" of relation \"{}\" does not exist", rel.name)
@@ -212,7 +241,7 @@ fn by_columns(
     only: Option<i16>,
 ) -> Result<bool> {
     let rel = s.view().relation(row.oid("oid")?)?;
-    let member = roles_of(s, user)?;
+    let member = privilege::roles_of(s.view(), user, Through::Inherit)?;
     let key = [Datum::U32(rel.oid.0)];
     for column in s.index_rows(indexes::PG_ATTRIBUTE_NUM, &key)? {
         if only.is_some_and(|n| Ok(n) != column.i16("attnum")) {
@@ -272,23 +301,6 @@ fn superuser(s: &dyn SysSession, user: Oid) -> Result<bool> {
     Ok(user == oids::SUPERUSER || s.view().find_role(user)?.is_some_and(|r| r.superuser))
 }
 
-/// The user and all roles whose rights it has.
-fn roles_of(s: &dyn SysSession, user: Oid) -> Result<Vec<Oid>> {
-    let mut all = vec![user];
-    let mut next = 0;
-    while next < all.len() {
-        if let Some(role) = s.view().find_role(all[next])? {
-            for (of, _, inherit, _) in &role.member_of {
-                if *inherit && !all.contains(of) {
-                    all.push(*of);
-                }
-            }
-        }
-        next += 1;
-    }
-    Ok(all)
-}
-
 fn grants(acl: &[AclItem], roles: &[Oid], rights: &[(u32, bool)]) -> bool {
     rights.iter().any(|(right, grant)| {
         acl.iter().any(|item| {
@@ -302,21 +314,23 @@ fn grants(acl: &[AclItem], roles: &[Oid], rights: &[(u32, bool)]) -> bool {
 fn check(
     s: &dyn SysSession,
     kind: &Kind,
+    grantable: Grantable,
     row: &SysRow,
     user: Oid,
     rights: &[(u32, bool)],
 ) -> Result<bool> {
-    if superuser(s, user)? {
-        return Ok(true);
+    let acl = row.acl(kind.acl)?;
+    let held = Rights { kind: grantable, owner: row.oid(kind.owner)?, acl: acl.as_deref() };
+    for (right, grant) in rights {
+        let has = match grant {
+            true => held.grantable_by(s.view(), user, *right)?,
+            false => held.of(s.view(), user, *right)?,
+        };
+        if has != 0 {
+            return Ok(true);
+        }
     }
-    let roles = roles_of(s, user)?;
-    if let Some(acl) = row.acl(kind.acl)? {
-        return Ok(grants(&acl, &roles, rights));
-    }
-    if roles.contains(&row.oid(kind.owner)?) {
-        return Ok(true);
-    }
-    Ok(rights.iter().any(|(r, grant)| !grant && kind.public.iter().any(|l| bit(*l) == *r)))
+    Ok(false)
 }
 
 fn has_role(s: &dyn SysSession, args: &Args) -> Result<Datum> {
@@ -391,6 +405,7 @@ fn row_security(s: &dyn SysSession, args: &Args) -> Result<Datum> {
     let user = s.env().current_user();
     let exempt = superuser(s, user)?
         || s.view().find_role(user)?.is_some_and(|r| r.bypass_rls)
-        || (roles_of(s, user)?.contains(&rel.owner) && !rel.force_row_security);
+        || (privilege::roles_of(s.view(), user, Through::Inherit)?.contains(&rel.owner)
+            && !rel.force_row_security);
     Ok(Datum::Bool(rel.row_security && !exempt))
 }

@@ -304,6 +304,9 @@ impl Session {
 
     /// FREEZE is for tables that nobody else can have seen.
     fn check_freeze(&self, rel: &RelationDesc) -> Result<()> {
+        if rel.kind == RelKind::Partitioned {
+            bail!(FEATURE_NOT_SUPPORTED, "cannot perform COPY FREEZE on a partitioned table");
+        }
         let txn = self.core.txn()?;
         let sub = txn.current_sub();
         if !self.core.files.lock().made_in(rel.relfile, sub) {
@@ -501,6 +504,14 @@ fn check_target(rel: &RelationDesc) -> Result<()> {
 fn check_source(rel: &RelationDesc) -> Result<()> {
     let hint = "Try the COPY (SELECT ...) TO variant.";
     let what = match rel.kind {
+        RelKind::MatView if !rel.is_populated => {
+            return Err(err!(
+                FEATURE_NOT_SUPPORTED,
+                "cannot copy from unpopulated materialized view \"{}\"",
+                rel.name
+            )
+            .hint("Use the REFRESH MATERIALIZED VIEW command."));
+        }
         RelKind::Table | RelKind::MatView => return Ok(()),
         RelKind::View => "view",
         RelKind::Foreign => "foreign table",

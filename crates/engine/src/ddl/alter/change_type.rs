@@ -109,7 +109,18 @@ impl Alter<'_, '_> {
         let ty = ddl.resolve_type(new.type_name)?;
         let type_desc = ddl.view.type_(ty.oid)?;
         let collation = match new.collation {
-            Some(name) => ddl.collation(name)?,
+            Some(name) => {
+                let found = ddl.collation(name)?;
+                if !type_desc.collation.is_valid() {
+                    return Err(err!(
+                        DATATYPE_MISMATCH,
+                        "collations are not supported by type {}",
+                        ddl.format_type(ty.oid, -1)
+                    )
+                    .at(name.pos));
+                }
+                found
+            }
             None => type_desc.collation,
         };
         ddl.check_columns(&[crate::ddl::column::NewColumn::new(new.column, ty, collation)])?;
@@ -548,7 +559,8 @@ impl Alter<'_, '_> {
             inherit_count: old.inherit_count,
             ..crate::ddl::key::NewConstraint::new(&old.name, old.namespace, b'c', table)
         })?;
-        ddl.depend_expr(ObjectAddress::new(oids::PG_CONSTRAINT, oid), &cooked, table)?;
+        let own = ObjectAddress::new(oids::PG_CONSTRAINT, oid);
+        ddl.depend_kept_expr(own, &cooked, table, DependKind::Normal)?;
         let mut class = ddl.class_row(table)?;
         let checks = class.i16("relchecks")?;
         class.set_i16("relchecks", checks + 1)?;

@@ -150,6 +150,7 @@ impl Alter<'_, '_> {
         let child = &ddl.view.relation(child.oid)?;
         let found = child.constraints.iter().find(|c| c.kind == b'n' && c.columns == [n]);
         match found {
+            Some(c) if c.no_inherit => return Err(inheritance_fixed(&c.name, &child.name)),
             Some(c) => {
                 let mut row = ddl.constraint_row(c.oid)?;
                 let count = row.i16("coninhcount")?;
@@ -505,4 +506,17 @@ impl Alter<'_, '_> {
         self.ddl.rows.update(row)?;
         Ok(())
     }
+}
+
+/// A NOT NULL that children do not inherit cannot become one that they do by another command.
+pub(super) fn inheritance_fixed(constraint: &str, table: &str) -> Error {
+    err!(
+        OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "cannot change NO INHERIT status of NOT NULL constraint \"{constraint}\" on relation \
+         \"{table}\""
+    )
+    .hint(
+        "You might need to make the existing constraint inheritable using ALTER TABLE ... ALTER \
+         CONSTRAINT ... INHERIT.",
+    )
 }

@@ -63,7 +63,12 @@ impl Alter<'_, '_> {
         let ddl = self.ddl;
         let rel = ddl.view.relation(table)?;
         match &c.kind {
-            ConstraintKind::PrimaryKey(k) => ddl.add_key(table, c, k, true, !recurse),
+            ConstraintKind::PrimaryKey(k) => {
+                for column in &k.columns {
+                    self.column(&rel, column)?;
+                }
+                ddl.add_key(table, c, k, true, !recurse)
+            }
             ConstraintKind::Unique(k) => ddl.add_key(table, c, k, false, !recurse),
             ConstraintKind::ForeignKey(f) => {
                 if rel.kind == RelKind::Partitioned && !recurse {
@@ -101,14 +106,7 @@ impl Alter<'_, '_> {
         let n = self.column(rel, column)?;
         if let Some(old) = rel.constraints.iter().find(|o| o.kind == b'n' && o.columns == [n]) {
             if old.no_inherit != c.no_inherit {
-                return Err(err!(
-                    OBJECT_NOT_IN_PREREQUISITE_STATE,
-                    "cannot change NO INHERIT status of NOT NULL constraint \"{}\" on relation \
-                     \"{}\"",
-                    old.name,
-                    rel.name
-                )
-                .hint("You might need to make the existing constraint inheritable using ALTER TABLE ... ALTER CONSTRAINT ... INHERIT."));
+                return Err(super::column::inheritance_fixed(&old.name, &rel.name));
             }
             if !old.validated && !c.not_valid {
                 return Err(crate::ddl::inherit::incompatible(&old.name, &rel.name));
@@ -516,7 +514,7 @@ impl Alter<'_, '_> {
     fn not_null_may_go(&self, rel: &RelationDesc, c: &ConstraintDesc) -> Result<()> {
         let Some(n) = c.columns.first() else { return Ok(()) };
         let attr = &rel.tuple.attrs[*n as usize - 1];
-        if let Some(pk) = rel.primary_key()
+        if let Some(pk) = rel.indexes.iter().find(|i| i.is_primary)
             && pk.columns[..usize::from(pk.n_keys)].contains(n)
         {
             bail!(INVALID_TABLE_DEFINITION, "column \"{}\" is in a primary key", attr.name);
@@ -541,13 +539,6 @@ impl Alter<'_, '_> {
     ) -> Result<()> {
         let ddl = self.ddl;
         let children = self.children(rel.oid)?;
-        if rel.kind == RelKind::Partitioned && !recurse && !children.is_empty() {
-            return Err(err!(
-                INVALID_TABLE_DEFINITION,
-                "cannot remove constraint from only the partitioned table when partitions exist"
-            )
-            .hint("Do not specify the ONLY keyword."));
-        }
         for child in children {
             let found = match c.kind {
                 b'n' => {

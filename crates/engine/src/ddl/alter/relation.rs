@@ -2,9 +2,10 @@
 
 use super::Alter;
 use crate::ddl::Ddl;
+use crate::ddl::reloption::{self, Holder};
 use base::{Error, Oid, Result, bail, err};
 use catalog::depend::{self, DependKind, ObjectAddress};
-use catalog::{Persistence, RelKind, RelationDesc, indexes, oids, vector};
+use catalog::{Persistence, RelKind, RelationDesc, indexes, oids};
 use parser::ast::{AlterTableKind, DefElem, LockMode, ReplicaIdentity, TriggerState};
 use std::sync::Arc;
 use types::Datum;
@@ -82,7 +83,10 @@ impl Alter<'_, '_> {
             AlterTableKind::AttachPartition { rel: child, bound } => {
                 ddl.attach_partition(rel, child, bound.as_ref())
             }
-            AlterTableKind::DetachPartition { rel: child, .. } => ddl.detach_partition(rel, child),
+            AlterTableKind::DetachPartition { rel: child, concurrently } => {
+                ddl.detach_partition(rel, child, *concurrently)
+            }
+            AlterTableKind::FinalizeDetach(child) => ddl.finalize_detach(rel, child),
             other => {
                 let name = super::kind::action_name(other);
                 Err(Error::unsupported(format!("ALTER TABLE {name}")))
@@ -98,8 +102,16 @@ impl Alter<'_, '_> {
     }
 
     fn set_options(&self, rel: &RelationDesc, options: &[DefElem], reset: bool) -> Result<()> {
+        let holder = match rel.kind {
+            RelKind::Index | RelKind::PartitionedIndex => Holder::Index,
+            _ => Holder::Table,
+        };
+        reloption::check_namespaces(options, holder)?;
+        if reset {
+            reloption::refuse_values(options)?;
+        }
         let (toast, own): (Vec<&DefElem>, Vec<&DefElem>) =
-            options.iter().partition(|o| o.namespace.as_deref() == Some("toast"));
+            options.iter().partition(|o| o.namespace.is_some());
         if rel.kind == RelKind::Partitioned && !own.is_empty() && !reset {
             let text = "cannot specify storage parameters for a partitioned table";
             return Err(err!(WRONG_OBJECT_TYPE, "{text}")
@@ -115,7 +127,7 @@ impl Alter<'_, '_> {
             let own: Vec<DefElem> = own.into_iter().cloned().collect();
             all.extend(match rel.kind {
                 RelKind::View => crate::ddl::view::view_options(&own)?,
-                _ => crate::ddl::table::reloptions(&own)?,
+                _ => reloption::read(&own, holder)?,
             });
         }
         if rel.kind == RelKind::View
@@ -131,7 +143,7 @@ impl Alter<'_, '_> {
                 .hint(reason));
             }
         }
-        self.write_options(rel.oid, &all)?;
+        self.ddl.write_options(rel.oid, &all)?;
         if toast.is_empty() || !rel.toast.is_valid() {
             return Ok(());
         }
@@ -143,23 +155,9 @@ impl Alter<'_, '_> {
             .map(|(n, v)| format!("{n}={v}"))
             .collect();
         if !reset {
-            for o in toast {
-                let plain = DefElem { namespace: None, ..o.clone() };
-                all.extend(crate::ddl::table::reloptions(&[plain])?);
-            }
+            all.extend(reloption::of_toast(options)?);
         }
-        self.write_options(rel.toast, &all)
-    }
-
-    fn write_options(&self, oid: Oid, all: &[String]) -> Result<()> {
-        let value = match all.is_empty() {
-            true => Datum::Null,
-            false => vector::from_texts(oids::TEXT, all),
-        };
-        let mut class = self.ddl.class_row(oid)?;
-        class.set("reloptions", value)?;
-        self.ddl.rows.update(class)?;
-        Ok(())
+        self.ddl.write_options(rel.toast, &all)
     }
 
     fn set_rule(&self, rel: &RelationDesc, state: TriggerState, name: &str) -> Result<()> {

@@ -44,7 +44,13 @@ impl Ddl<'_> {
                 let Some(rel) = self.relation_to_rename(&name, kind, missing_ok)? else {
                     return Ok(());
                 };
-                self.storage.lock(rel.oid, LockMode::AccessExclusive)?;
+                let of_index = kind == ObjectKind::Index
+                    && matches!(rel.kind, RelKind::Index | RelKind::PartitionedIndex);
+                let mode = match of_index {
+                    true => LockMode::ShareUpdateExclusive,
+                    false => LockMode::AccessExclusive,
+                };
+                self.storage.lock(rel.oid, mode)?;
                 self.require_owner_of_relation(&rel)?;
                 self.rename_relation(&*self.view.relation(rel.oid)?, &stmt.new_name)
             }
@@ -547,13 +553,13 @@ impl Ddl<'_> {
 
     /// ALTER .. SET SCHEMA.
     pub fn set_schema(&self, stmt: &SetSchemaStmt) -> Result<()> {
-        let namespace = self.view.require_namespace(&stmt.schema)?.oid;
         let object = &stmt.object;
         if is_relation(object.kind) {
             let name = rel_name(object);
             let Some(rel) = self.relation_to_alter(&name, object.kind, stmt.missing_ok)? else {
                 return Ok(());
             };
+            let namespace = self.view.require_namespace(&stmt.schema)?.oid;
             self.storage.lock(rel.oid, LockMode::AccessExclusive)?;
             self.require_owner_of_relation(&rel)?;
             self.refuse_owned(&rel)?;
@@ -568,6 +574,7 @@ impl Ddl<'_> {
             self.check_move(rel.namespace, namespace)?;
             return self.move_relation(&rel, namespace);
         }
+        let namespace = self.view.require_namespace(&stmt.schema)?.oid;
         let Found::Object(a) = self.find_object(object, stmt.missing_ok)? else { return Ok(()) };
         self.require_owner(a)?;
         let (index, column, name) = match a.class {

@@ -167,6 +167,12 @@ fn no_partition(run: &Run, level: &Level, key: &[Datum]) -> Error {
             Err(_) => return e,
         }
     }
+    if let Some(readable) = run.cx.hooks.readable_columns(rel) {
+        let may = |k: &Key| matches!(k, Key::Column(i) if readable.contains(&(*i as i16 + 1)));
+        if !level.keys.iter().all(may) {
+            return e;
+        }
+    }
     let values = values.join(", ");
     e.detail(format!("Partition key of the failing row contains ({names}) = ({values})."))
 }
