@@ -18,6 +18,7 @@ pub trait Ask {
 thread_local! {
     static ASKED: RefCell<Vec<(u64, Arc<dyn Ask>)>> = const { RefCell::new(Vec::new()) };
     static LAST: Cell<u64> = const { Cell::new(0) };
+    static TAKEN: Cell<u32> = const { Cell::new(0) };
 }
 
 /// Takes whom to ask away when dropped, in whatever order others are.
@@ -47,6 +48,27 @@ pub fn check() -> Result<()> {
     last.map_or(Ok(()), |asked| asked.ask())
 }
 
+/// Steps of loops between two questions.
+const STEPS: u32 = 1024;
+
+/// Asks now and then: what a loop of short steps says in each of them.
+#[inline]
+pub fn step() -> Result<()> {
+    step_by(1)
+}
+
+/// As [`step`], for what takes as long as so many steps.
+#[inline]
+pub fn step_by(n: usize) -> Result<()> {
+    let steps = TAKEN.get().saturating_add(u32::try_from(n).unwrap_or(u32::MAX));
+    if steps < STEPS {
+        TAKEN.set(steps);
+        return Ok(());
+    }
+    TAKEN.set(0);
+    check()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,5 +92,14 @@ mod tests {
         assert_eq!(check().unwrap_err().message(), "second");
         drop(second);
         assert!(check().is_ok());
+    }
+
+    #[test]
+    fn steps_ask_now_and_then() {
+        let _entered = enter(Arc::new(Refuses("stop")));
+        let taken = (0..).position(|_| step().is_err()).unwrap();
+        assert!(taken < STEPS as usize);
+        assert!(step().is_ok());
+        assert_eq!(step_by(usize::MAX).unwrap_err().message(), "stop");
     }
 }

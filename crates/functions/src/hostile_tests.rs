@@ -105,3 +105,28 @@ fn what_is_sent_is_received_and_what_is_cut_off_is_refused() {
         }
     }
 }
+
+/// Bytes that a type refuses, and with which words.
+#[test]
+fn counts_beyond_all_bounds_are_refused_by_name() {
+    let env = StaticEnv::new(0);
+    let refused = |ty, bytes: &[u8]| {
+        types::io::receive(ty, bytes, -1, &env.io()).expect_err("refused").message().to_string()
+    };
+    assert_eq!(
+        refused(oid::INT4_ARRAY, &[0, 0, 0, 127, 0, 0, 0, 0, 0, 0, 0, 23]),
+        "number of array dimensions (127) exceeds the maximum allowed (6)"
+    );
+    assert_eq!(
+        refused(oid::INT4_ARRAY, &[255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 23]),
+        "invalid number of dimensions: -1"
+    );
+    assert_eq!(
+        refused(oid::INT4MULTIRANGE, &[127, 0, 0, 0]),
+        "invalid memory alloc request size 17045651456"
+    );
+    assert_eq!(
+        refused(oid::TSVECTOR, &[0, 0, 0, 1, 0, 0, 1, 63, 255]),
+        "invalid tsvector: empty lexeme"
+    );
+}

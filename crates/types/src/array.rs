@@ -173,9 +173,13 @@ impl<'a> ArrayRef<'a> {
 
     /// The elements in order, all at once.
     pub fn values(&self, elem: &ElemType) -> Result<Vec<Datum>> {
-        self.iter(elem).collect()
+        let step = |value| base::interrupt::step().and(value);
+        self.iter(elem).map(step).collect()
     }
 }
+
+/// Most bytes of a value, which an array may not exceed.
+pub(crate) const SIZE_MAX: usize = 0x3fff_ffff;
 
 /// One element of a stored array, without taking the others apart: NULL where there is none.
 pub fn element_at(bytes: &[u8], elem: &ElemType, at: &[i32]) -> Result<Datum> {
@@ -259,7 +263,11 @@ pub fn make_array(
     out.resize(out.len().div_ceil(8) * 8, 0);
     let mut data = Vec::with_capacity(values.len() * 8);
     for value in values.iter().filter(|v| !v.is_null()) {
+        base::interrupt::step()?;
         put_attr(&mut data, &elem.attr, value)?;
+        if out.len() + data.len() > SIZE_MAX {
+            bail!(PROGRAM_LIMIT_EXCEEDED, "array size exceeds the maximum allowed ({SIZE_MAX})");
+        }
     }
     out.extend_from_slice(&data);
     Ok(out)

@@ -187,9 +187,12 @@ fn compare_records(a: &[u8], b: &[u8], lookup: &dyn TypeLookup) -> Result<Orderi
     let (x, y) = (Record::decode(a)?, Record::decode(b)?);
     for (i, (left, right)) in x.columns.iter().zip(&y.columns).enumerate() {
         if left.type_oid != right.type_oid {
+            let name = |oid| lookup.reg_out(crate::oid::REGTYPE, oid).unwrap_or_default();
             bail!(
                 DATATYPE_MISMATCH,
-                "cannot compare dissimilar column types at record column {}",
+                "cannot compare dissimilar column types {} and {} at record column {}",
+                name(left.type_oid),
+                name(right.type_oid),
                 i + 1
             );
         }

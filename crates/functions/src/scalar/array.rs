@@ -41,6 +41,7 @@ pub(crate) fn open<'a>(cx: &FnCtx, value: &'a Datum) -> Result<(ArrayRef<'a>, El
 
 /// Whether two elements are equal; NULLs are.
 pub(crate) fn same(cx: &FnCtx, elem: &ElemType, a: &Datum, b: &Datum) -> Result<bool> {
+    base::interrupt::step()?;
     Ok(match (a.is_null(), b.is_null()) {
         (true, true) => true,
         (false, false) => compare(elem.oid(), a, b, cx.env.catalog().types())?.is_eq(),
@@ -112,16 +113,21 @@ pub(crate) fn call(cx: &FnCtx, function: Oid, collation: Oid, args: &[Datum]) ->
     entry.call(&mut FnCtx { env: cx.env, call: &info, state: &mut state }, args)
 }
 
-fn hash_proc(cx: &FnCtx, elem: &ElemType) -> Result<(Oid, Oid)> {
-    cx.env.catalog().hash_procs(elem.oid()).ok_or_else(|| {
-        let name = cx.env.catalog().type_name(elem.oid()).unwrap_or_default();
-        err!(UNDEFINED_FUNCTION, "could not identify a hash function for type {name}")
-    })
+/// The error of a value whose type has no hash function.
+#[cold]
+pub(crate) fn no_hash(cx: &FnCtx, type_oid: Oid, extended: bool) -> base::Error {
+    let name = cx.env.catalog().type_name(type_oid).unwrap_or_default();
+    let which = if extended { "an extended" } else { "a" };
+    err!(UNDEFINED_FUNCTION, "could not identify {which} hash function for type {name}")
+}
+
+fn hash_proc(cx: &FnCtx, elem: &ElemType, extended: bool) -> Result<(Oid, Oid)> {
+    cx.env.catalog().hash_procs(elem.oid()).ok_or_else(|| no_hash(cx, elem.oid(), extended))
 }
 
 fn hash(cx: &FnCtx, value: &Datum) -> Result<i32> {
     let (array, elem) = open(cx, value)?;
-    let (function, _) = hash_proc(cx, &elem)?;
+    let (function, _) = hash_proc(cx, &elem, false)?;
     let mut out: u32 = 1;
     for item in array.iter(&elem) {
         let item = item?;
@@ -137,7 +143,7 @@ fn hash(cx: &FnCtx, value: &Datum) -> Result<i32> {
 
 fn hash_extended(cx: &FnCtx, value: &Datum, seed: i64) -> Result<i64> {
     let (array, elem) = open(cx, value)?;
-    let (_, function) = hash_proc(cx, &elem)?;
+    let (_, function) = hash_proc(cx, &elem, true)?;
     let mut out: u64 = 1;
     for item in array.iter(&elem) {
         let item = item?;

@@ -55,11 +55,11 @@ fn meant<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
 
 fn check(options: &Datum, catalog: Oid) -> Result<bool> {
     let array = ArrayRef::parse(options.as_bytes())?;
+    if array.has_nulls() {
+        bail!(NULL_VALUE_NOT_ALLOWED, "null array element not allowed in this context");
+    }
     for option in array.iter(&ElemType::builtin(oid::TEXT)) {
         let option = option?;
-        if option.is_null() {
-            bail!(NULL_VALUE_NOT_ALLOWED, "null array element not allowed in this context");
-        }
         let name = option.as_str().split('=').next().unwrap_or_default();
         if OPTIONS.contains(&(name, catalog)) {
             continue;

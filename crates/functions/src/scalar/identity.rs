@@ -195,11 +195,11 @@ fn record_hash(cx: &FnCtx, value: &Datum, seed: Option<i64>) -> Result<u64> {
         let h = if column.value.is_null() {
             0
         } else {
-            let (plain, extended) =
-                cx.env.catalog().hash_procs(column.type_oid).ok_or_else(|| {
-                    let name = cx.env.catalog().type_name(column.type_oid).unwrap_or_default();
-                    err!(UNDEFINED_FUNCTION, "could not identify a hash function for type {name}")
-                })?;
+            let (plain, extended) = cx
+                .env
+                .catalog()
+                .hash_procs(column.type_oid)
+                .ok_or_else(|| super::array::no_hash(cx, column.type_oid, seed.is_some()))?;
             match seed {
                 None => {
                     let h = super::array::call(

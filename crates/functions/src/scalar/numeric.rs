@@ -153,11 +153,17 @@ fn factorial(n: i64) -> Result<Blob> {
     if n > 32177 {
         return Err(err!(NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format"));
     }
-    let mut out = Numeric::from(1i64);
-    for i in 2..=n {
-        out = out.mul(&Numeric::from(i));
+    store(product(1, n.max(1))?)
+}
+
+/// Product of the integers from `low` to `high`, from halves of about the same length.
+fn product(low: i64, high: i64) -> Result<Numeric> {
+    base::interrupt::check()?;
+    if high - low < 8 {
+        return Ok((low..=high).fold(Numeric::from(1i64), |out, i| out.mul(&Numeric::from(i))));
     }
-    store(out)
+    let middle = low + (high - low) / 2;
+    Ok(product(low, middle)?.mul(&product(middle + 1, high)?))
 }
 
 fn gcd(a: Numeric, b: Numeric) -> Result<Numeric> {
@@ -167,6 +173,7 @@ fn gcd(a: Numeric, b: Numeric) -> Result<Numeric> {
     let scale = a.dscale.max(b.dscale);
     let (mut a, mut b) = (a.abs(), b.abs());
     while !b.is_zero() {
+        base::interrupt::check()?;
         let r = a.rem(&b)?;
         a = b;
         b = r;

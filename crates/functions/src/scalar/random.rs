@@ -78,13 +78,63 @@ fn numeric(cx: &FnCtx, low: &[u8], high: &[u8]) -> Result<types::Blob> {
         bail!(INVALID_PARAMETER_VALUE, "lower bound must be less than or equal to upper bound");
     }
     let scale = a.dscale.max(b.dscale);
-    let span = b.sub(&a).shift10(scale).to_i128();
-    let Some(span) = span.filter(|s| *s <= u64::MAX as i128) else {
-        return Err(base::Error::unsupported("random() over a wide range of numerics"));
-    };
-    let offset = range(cx, 0, span as u64);
-    let step = types::numeric::small::from_scaled(offset as i128, scale as u32);
-    a.add(&Numeric::decode(&step)).round(scale).encode()
+    let mut out = a.add(&up_to(cx, &b.sub(&a), scale)?).round(scale);
+    out.dscale = scale;
+    out.encode()
+}
+
+/// A number from zero to `span`, both included, with `scale` digits after the point: the first
+/// sixteen digits at once, the others by groups, until it is not too large.
+fn up_to(cx: &FnCtx, span: &Numeric, scale: i32) -> Result<Numeric> {
+    const BASE: u64 = 10_000;
+    const GROUP: usize = 4;
+    if span.is_zero() {
+        return Ok(Numeric::ZERO);
+    }
+    let after = (scale + 3) / 4;
+    let unused = 10u64.pow((after * 4 - scale) as u32);
+    // Digits of base 10000, those after the point included, and how many of them are whole.
+    let len = (span.weight + 1 + after) as usize;
+    let whole = len - usize::from(unused != 1);
+    let first = len.min(GROUP);
+    let at = |i: usize| span.digits.get(i).copied().unwrap_or(0) as u64;
+    let top = (0..first).fold(0, |top, i| top * BASE + at(i));
+    loop {
+        base::interrupt::check()?;
+        let mut digits = vec![0u16; len];
+        let mut put = |from: usize, n: usize, mut value: u64| {
+            for d in digits[from..from + n].iter_mut().rev() {
+                *d = (value % BASE) as u16;
+                value /= BASE;
+            }
+        };
+        if first == len && unused != 1 {
+            put(0, first, range(cx, 0, top / unused) * unused);
+        } else {
+            put(0, first, range(cx, 0, top));
+        }
+        let mut i = first;
+        // The lowest part of a group's number is its first digit.
+        while i + GROUP <= whole {
+            let mut value = range(cx, 0, BASE.pow(GROUP as u32) - 1);
+            for at in i..i + GROUP {
+                put(at, 1, value % BASE);
+                value /= BASE;
+            }
+            i += GROUP;
+        }
+        while i < whole {
+            put(i, 1, range(cx, 0, BASE - 1));
+            i += 1;
+        }
+        if i < len {
+            put(i, 1, range(cx, 0, BASE / unused - 1) * unused);
+        }
+        let out = Numeric { weight: span.weight, digits, dscale: scale, ..Numeric::ZERO }.strip();
+        if out.cmp_value(span).is_le() {
+            return Ok(out);
+        }
+    }
 }
 
 const LIST: &[FnDef] = &[

@@ -78,8 +78,10 @@ pub(crate) fn flags(text: &str, function: Option<&str>) -> Result<Flags> {
 pub(crate) fn find_all(p: &Pattern, text: &str, from: usize, global: bool) -> Result<Vec<Spans>> {
     let mut out = Vec::new();
     let mut at = from;
+    let mut characters = None;
     while at <= text.len() {
-        let Some(spans) = p.captures_at(text, at)? else { break };
+        base::interrupt::step()?;
+        let Some(spans) = p.captures_in(text, &mut characters, at)? else { break };
         let (start, end) = spans[0].unwrap_or((at, at));
         out.push(spans);
         if !global {
@@ -138,6 +140,7 @@ fn split(cx: &mut FnCtx, args: &[Datum], name: &str) -> Result<Vec<Datum>> {
     let mut out = Vec::new();
     let mut last = 0;
     for spans in find_all(&p, text, 0, true)? {
+        base::interrupt::step()?;
         let (start, end) = spans[0].unwrap_or((0, 0));
         // Empty matches at either end or right after the last piece split nothing.
         if start == end && (start == last && start == 0 || start >= text.len() || end == 0) {
@@ -198,6 +201,7 @@ fn replace(p: &Pattern, text: &str, with: &str, from: usize, n: usize) -> Result
     let mut out = String::with_capacity(text.len());
     let mut last = 0;
     for spans in chosen {
+        base::interrupt::step()?;
         let (start, end) = spans[0].unwrap_or((0, 0));
         out.push_str(&text[last..start]);
         append_replacement(text, spans, with, &mut out);

@@ -153,7 +153,7 @@ pub(crate) fn check_parser(cx: &FnCtx, given: &Datum) -> Result<()> {
 pub(crate) fn parse_rows(cx: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>> {
     check_parser(cx, &args[0])?;
     let row = |t: super::ts_parse::Token| vec![Datum::I32(t.kind as i32), Datum::text(t.text)];
-    Ok(Rows::new(parse(args[1].as_str()).into_iter().map(row).collect()))
+    Ok(Rows::new(parse(args[1].as_str())?.into_iter().map(row).collect()))
 }
 
 /// What a dictionary makes of a word: an array, empty for a stop word; NULL if it knows it not.

@@ -1,5 +1,7 @@
 //! The default text search parser: from text to tokens.
 
+use base::Result;
+
 /// What a token is: the numbers of the default parser's token types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -78,10 +80,11 @@ fn number(text: &str) -> (usize, Kind) {
 }
 
 /// All tokens, what is between them included.
-pub(crate) fn parse(text: &str) -> Vec<Token<'_>> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Token<'_>>> {
     let mut out: Vec<Token> = Vec::new();
     let (mut at, mut blank) = (0, 0);
     while let Some(c) = text[at..].chars().next() {
+        base::interrupt::step()?;
         let mut found = Vec::new();
         // The sign of a number after words with hyphens is another hyphen.
         let compound = blank == at && out.last().is_some_and(|t| is_part(t.kind));
@@ -111,7 +114,7 @@ pub(crate) fn parse(text: &str) -> Vec<Token<'_>> {
     if blank < at {
         out.push(Token { text: &text[blank..at], kind: Kind::Blank });
     }
-    out
+    Ok(out)
 }
 
 fn is_part(kind: Kind) -> bool {

@@ -170,7 +170,7 @@ pub(crate) fn debug(cx: &mut FnCtx, args: &[Datum]) -> Result<Box<dyn RowSource>
     };
     let config = cx.env.ts_config(config)?;
     let mut rows = Vec::new();
-    for token in parse(text) {
+    for token in parse(text)? {
         let kind = token.kind as usize;
         let (alias, what) = TOKEN_TYPES[kind - 1];
         let dictionaries: &[Oid] = config.dictionaries.get(kind).map_or(&[], Vec::as_slice);

@@ -231,7 +231,7 @@ pub(crate) fn headline(
     query: Option<&TsQuery>,
     wishes: &Wishes,
 ) -> Result<String> {
-    let tokens = parse(text);
+    let tokens = parse(text)?;
     let placed = lexer.token_lexemes(&tokens, &mut 0)?;
     fn word<'t>(t: &Token<'t>) -> Word<'t> {
         Word { text: t.text, kind: t.kind, place: None, shown: false, marked: false }
@@ -299,12 +299,16 @@ impl Text<'_> {
         let Some(parts) = self.query.locations(&whole).filter(|l| !l.is_empty()) else {
             return out;
         };
+        // Tokens with places, which rise.
+        let placed: Vec<(usize, i32)> = (self.words.iter().enumerate())
+            .filter_map(|(i, w)| Some((i, i32::from(w.place?))))
+            .collect();
         let mut from = 0i32;
         loop {
             // The first end of all parts from here on, then the last begin of each before it.
             let mut end = -1;
             for (places, _) in &parts {
-                match places.iter().find(|p| **p as i32 >= from) {
+                match places.get(places.partition_point(|p| (*p as i32) < from)) {
                     Some(p) => end = end.max(*p as i32),
                     None => return out,
                 }
@@ -312,24 +316,14 @@ impl Text<'_> {
             let mut begin = i32::MAX - 1;
             for (places, width) in &parts {
                 let start = |p: &u16| *p as i32 - *width as i32;
-                let last = places.iter().rev().map(start).find(|s| *s <= end);
-                begin = begin.min(last.unwrap_or(-1));
+                let before = places.partition_point(|p| start(p) <= end);
+                begin = begin.min(before.checked_sub(1).map_or(-1, |i| start(&places[i])));
             }
             begin = begin.max(from);
             if begin <= end {
-                let at = |i: usize| self.words[i].place.map_or(-1, i32::from);
-                let of_query = (0..self.words.len()).filter(|i| self.words[*i].place.is_some());
-                let (mut first, mut last) = (None, None);
-                for i in of_query {
-                    if first.is_none() && at(i) >= begin {
-                        first = Some(i);
-                    }
-                    if at(i) > end {
-                        break;
-                    }
-                    last = Some(i);
-                }
-                if let (Some(first), Some(last)) = (first, last)
+                let first = placed.get(placed.partition_point(|p| p.1 < begin));
+                let upto = placed.partition_point(|p| p.1 <= end);
+                if let (Some(&(first, _)), Some(&(last, _))) = (first, placed[..upto].last())
                     && first <= last
                     && self.query.matches(&self.vector(first, last))
                 {

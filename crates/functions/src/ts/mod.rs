@@ -164,7 +164,7 @@ impl<'a> Lexer<'a> {
     /// The lexemes of a text, counting places on from `place`. A stop word has a place, what no
     /// dictionary knows has none.
     pub(crate) fn lexemes(&mut self, text: &str, place: &mut u32) -> Result<Vec<Placed>> {
-        let tokens = parse(text);
+        let tokens = parse(text)?;
         self.token_lexemes(&tokens, place)
     }
 
@@ -177,6 +177,7 @@ impl<'a> Lexer<'a> {
         let mut out = Vec::new();
         let mut at = 0;
         while at < tokens.len() {
+            base::interrupt::step()?;
             let token = &tokens[at];
             let number = at;
             at += 1;

@@ -28,6 +28,7 @@ pub(super) fn compile(path: &str) -> Result<XPath> {
 
 pub(super) fn failed(e: XPathError) -> Error {
     match e {
+        XPathError::Stopped(e) => e,
         XPathError::Syntax(what) => {
             err!(INVALID_ARGUMENT_FOR_XQUERY, "invalid XPath expression").detail(what)
         }

@@ -218,6 +218,9 @@ impl<'a> Decoder<'a> {
         }
         let have_date = self.mask & DATE == DATE || (self.time_only && starts_with_digit);
         if have_date || self.iso_time {
+            if self.iso_time && !starts_with_digit {
+                return Err(DtError::BadFormat);
+            }
             if starts_with_digit {
                 let Some((number, offset)) = split_sign(text) else {
                     return if self.time_only && self.mask & DATE == 0 {
@@ -329,56 +332,19 @@ impl<'a> Decoder<'a> {
         self.number(text, mask)
     }
 
-    /// A number after a word that names its unit.
+    /// A number after the word for Julian days, the only unit whose numbers are read apart.
     fn unit(&mut self, part: Part, text: &str) -> Result<u32, DtError> {
-        let whole = text.split('.').next().unwrap_or("");
-        let n: i32 = whole.parse().map_err(|_| DtError::FieldRange)?;
-        let fraction = text.len() > whole.len();
-        if fraction && !matches!(part, Part::Julian | Part::Second) {
+        if part != Part::Julian {
             return Err(DtError::BadFormat);
         }
-        Ok(match part {
-            Part::Year => {
-                self.civil.year = n;
-                YEAR
-            }
-            Part::Month if self.mask & MONTH != 0 && self.mask & HOUR != 0 => {
-                self.civil.minute = n;
-                MINUTE
-            }
-            Part::Month => {
-                self.civil.month = n;
-                MONTH
-            }
-            Part::Day => {
-                self.civil.day = n;
-                DAY
-            }
-            Part::Hour => {
-                self.civil.hour = n;
-                HOUR
-            }
-            Part::Minute => {
-                self.civil.minute = n;
-                MINUTE
-            }
-            Part::Second => {
-                self.civil.second = n;
-                if fraction {
-                    self.civil.micros = micros(&text[whole.len() + 1..])?;
-                }
-                SECOND
-            }
-            Part::Julian => {
-                self.set_julian(n);
-                if !fraction {
-                    return Ok(DATE);
-                }
-                let day: f64 = text[whole.len()..].parse().map_err(|_| DtError::BadFormat)?;
-                self.set_time((day * super::USECS_PER_DAY as f64).round() as i64);
-                DATE | TIME
-            }
-        })
+        let whole = text.split('.').next().unwrap_or("");
+        self.set_julian(whole.parse().map_err(|_| DtError::FieldRange)?);
+        if text.len() == whole.len() {
+            return Ok(DATE);
+        }
+        let day: f64 = text[whole.len()..].parse().map_err(|_| DtError::BadFormat)?;
+        self.set_time((day * super::USECS_PER_DAY as f64).round() as i64);
+        Ok(DATE | TIME)
     }
 
     fn set_julian(&mut self, julian: i32) {
@@ -489,10 +455,11 @@ impl<'a> Decoder<'a> {
             None => (text, ""),
         };
         let mut parts = whole.split(':').map(|p| {
-            if p.is_empty() || !p.bytes().all(|b| b.is_ascii_digit()) {
+            if !p.bytes().all(|b| b.is_ascii_digit()) {
                 return Err(DtError::BadFormat);
             }
-            p.parse::<i32>().map_err(|_| DtError::FieldRange)
+            // Nothing behind a colon is zero.
+            if p.is_empty() { Ok(0) } else { p.parse::<i32>().map_err(|_| DtError::FieldRange) }
         });
         let hour = parts.next().ok_or(DtError::BadFormat)??;
         let minute = parts.next().ok_or(DtError::BadFormat)??;
@@ -574,6 +541,9 @@ impl<'a> Decoder<'a> {
                 }
                 0
             }
+            Word::IsoTime | Word::Unit(_) if self.pending.is_some() || self.iso_time => {
+                return Err(DtError::BadFormat);
+            }
             Word::IsoTime => {
                 let next_ok = rest.first().is_some_and(|f| {
                     matches!(f.kind, FieldKind::Number | FieldKind::Time | FieldKind::Date)
@@ -645,13 +615,13 @@ impl<'a> Decoder<'a> {
         let has_time = self.mask & TIME != 0;
         if self.special.is_none() {
             self.validate_date()?;
+            self.validate_time()?;
             if !has_date && (self.mask & DATE != 0 || !self.time_only) {
                 return Err(DtError::BadFormat);
             }
             if self.time_only && !has_time {
                 return Err(DtError::BadFormat);
             }
-            self.validate_time()?;
         }
         Ok(Decoded {
             special: self.special,

@@ -235,6 +235,8 @@ fn fields(text: &str, range: i32, style: IntervalStyle) -> Result<Interval, DtEr
     let fields = tokenize(text)?;
     let mut sum = Sum::default();
     let mut unit: Option<Unit> = None;
+    // A word said so, and no number yet.
+    let mut unused = false;
     let mut seen = 0u32;
     let mut ago = false;
     // In the SQL standard's style one leading sign holds for all fields.
@@ -261,7 +263,11 @@ fn fields(text: &str, range: i32, style: IntervalStyle) -> Result<Interval, DtEr
             }
             FieldKind::Word | FieldKind::Signed => {
                 match unit_word(&field.text).ok_or(DtError::BadFormat)? {
-                    UnitWord::Unit(u) => unit = Some(u),
+                    UnitWord::Unit(_) if unused => return Err(DtError::BadFormat),
+                    UnitWord::Unit(u) => {
+                        unit = Some(u);
+                        unused = true;
+                    }
                     UnitWord::Ago => {
                         ago = true;
                         unit = None;
@@ -283,9 +289,10 @@ fn fields(text: &str, range: i32, style: IntervalStyle) -> Result<Interval, DtEr
             return Err(DtError::BadFormat);
         }
         seen |= mask;
+        unused = false;
     }
     let first_ago = fields.iter().position(|f| f.text == "ago");
-    if seen == 0 || first_ago.is_some_and(|p| p + 1 != fields.len()) {
+    if seen == 0 || unused || first_ago.is_some_and(|p| p + 1 != fields.len()) {
         return Err(DtError::BadFormat);
     }
     let out = sum.finish()?;
@@ -388,12 +395,9 @@ fn time(text: &str, range: i32) -> Result<i64, DtError> {
     if fraction.is_some_and(|f| !f.bytes().all(|b| b.is_ascii_digit())) {
         return Err(DtError::BadFormat);
     }
-    // Behind the first numbers' colon there may be nothing.
-    let whole = match whole.matches(':').count() {
-        1 | 2 if fraction.is_none() => whole.strip_suffix(':').unwrap_or(whole),
-        _ => whole,
-    };
-    let parts = whole.split(':').map(int).collect::<Result<Vec<_>, _>>()?;
+    // Nothing behind a colon is zero.
+    let part = |(i, p): (usize, &str)| if i > 0 && p.is_empty() { Ok(0) } else { int(p) };
+    let parts = whole.split(':').enumerate().map(part).collect::<Result<Vec<_>, _>>()?;
     let (hour, minute, second) = match parts[..] {
         [minute, second] if fraction.is_some() || range == R_MINUTE | R_SECOND => {
             (0, minute, second)

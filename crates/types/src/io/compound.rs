@@ -636,8 +636,10 @@ pub(super) fn multirange_in(range_type: &TypeInfo, text: &str, cx: &IoCtx) -> Re
     loop {
         rest = rest.trim_start();
         let end = range_end(rest).ok_or_else(|| bad("Expected range start."))?;
-        ranges.push(range_in(range_type, &rest[..end], cx)?);
-        rest = rest[end..].trim_start();
+        let closed = end.ok_or_else(|| bad("Unexpected end of input."))?;
+        base::interrupt::step()?;
+        ranges.push(range_in(range_type, &rest[..closed], cx)?);
+        rest = rest[closed..].trim_start();
         match rest.as_bytes().first() {
             Some(b',') => rest = &rest[1..],
             Some(b'}') if rest.len() == 1 => return Ok(ranges),
@@ -648,10 +650,10 @@ pub(super) fn multirange_in(range_type: &TypeInfo, text: &str, cx: &IoCtx) -> Re
     }
 }
 
-/// Where the range at the start of a text ends.
-fn range_end(text: &str) -> Option<usize> {
+/// Where the range at the start of a text ends, if it does; None if there is none.
+fn range_end(text: &str) -> Option<Option<usize>> {
     if text.get(..5).is_some_and(|w| w.eq_ignore_ascii_case("empty")) {
-        return Some(5);
+        return Some(Some(5));
     }
     if !text.starts_with(['(', '[']) {
         return None;
@@ -663,9 +665,9 @@ fn range_end(text: &str) -> Option<usize> {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
             '"' => quoted = !quoted,
-            ')' | ']' if !quoted => return Some(i + 1),
+            ')' | ']' if !quoted => return Some(Some(i + 1)),
             _ => {}
         }
     }
-    Some(text.len())
+    Some(None)
 }

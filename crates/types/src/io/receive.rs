@@ -128,6 +128,10 @@ fn read_by_kind(type_oid: Oid, r: &mut Reader, typmod: i32, cx: &IoCtx) -> Resul
         }
         Some(info) if info.typtype == b'm' => {
             let n = r.i32()?.max(0);
+            let bytes = n as usize * size_of::<usize>();
+            if bytes > crate::array::SIZE_MAX {
+                bail!(INTERNAL_ERROR, "invalid memory alloc request size {bytes}");
+            }
             let range = cx.lookup.type_info(info.base).ok_or_else(bad)?;
             let sub = cx.lookup.type_info(range.base).ok_or_else(bad)?;
             let mut ranges = Vec::new();
@@ -375,8 +379,15 @@ fn contradicts(sent: Oid, expected: Oid) -> bool {
 /// An array, the lower bounds of its dimensions, and whether it has NULLs.
 fn array(elem: Oid, r: &mut Reader, typmod: i32, cx: &IoCtx) -> Result<(Datum, Vec<i32>, bool)> {
     let (ndim, flags, sent) = (r.i32()?, r.i32()?, Oid(r.i32()? as u32));
-    if !(0..=6).contains(&ndim) {
+    if ndim < 0 {
         bail!(INVALID_BINARY_REPRESENTATION, "invalid number of dimensions: {ndim}");
+    }
+    if ndim as usize > crate::array::MAX_DIMENSIONS {
+        bail!(
+            PROGRAM_LIMIT_EXCEEDED,
+            "number of array dimensions ({ndim}) exceeds the maximum allowed ({})",
+            crate::array::MAX_DIMENSIONS
+        );
     }
     if flags & !1 != 0 {
         bail!(INVALID_BINARY_REPRESENTATION, "invalid array flags");

@@ -79,6 +79,7 @@ impl<'a> Tokens<'a> {
 
     /// Reads the next token.
     pub fn next(&mut self) -> Result<Token> {
+        base::interrupt::step()?;
         let b = self.text.as_bytes();
         while let Some(c) = b.get(self.end) {
             match c {

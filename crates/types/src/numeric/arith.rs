@@ -3,6 +3,7 @@
 use super::{
     BASE, DEC_DIGITS, DSCALE_MAX, Kind, MAX_DISPLAY_SCALE, MIN_SIG_DIGITS, Numeric,
     division_by_zero,
+    long::{div_digits, mul_digits},
 };
 use base::Result;
 use std::cmp::Ordering;
@@ -256,7 +257,7 @@ fn significant(digits: &[u16]) -> (usize, &[u16]) {
 }
 
 /// Product of digit strings; its length is the sum of both.
-fn mul_digits(a: &[u16], b: &[u16]) -> Vec<u16> {
+pub(super) fn mul_long_hand(a: &[u16], b: &[u16]) -> Vec<u16> {
     let mut acc = vec![0u64; a.len() + b.len()];
     // Each sum has at most 2^36 products below 10^8 before it would overflow: no check needed.
     for (i, &x) in a.iter().enumerate() {
@@ -277,7 +278,7 @@ fn mul_digits(a: &[u16], b: &[u16]) -> Vec<u16> {
 }
 
 /// Quotient of digit strings (long division); as long as the dividend less the divisor plus one.
-fn div_digits(dividend: &[u16], divisor: &[u16]) -> Vec<u16> {
+pub(super) fn div_long_hand(dividend: &[u16], divisor: &[u16]) -> Vec<u16> {
     let base = BASE as i64;
     if let [d] = divisor {
         let mut rest = 0u32;

@@ -68,22 +68,27 @@ impl Numeric {
         if let Some(root) = self.short_root(scale) {
             return root;
         }
-        let (mut mantissa, mut power) = leading(self);
+        // The root of a number from 0.0001 to 10000, whose digits are moved afterwards: those after
+        // the point are then those that count.
+        let moved = (self.weight + 1).div_euclid(2) * 2 * DEC_DIGITS;
+        let small = self.clone().shift10(-moved);
+        let (mut mantissa, mut power) = leading(&small);
         if power % 2 != 0 {
             mantissa *= 10.0;
             power -= 1;
         }
         let mut x = from_parts(mantissa.sqrt(), power / 2);
         // Newton's method doubles the 15 digits of the start until all are there.
-        let wanted = (scale + (self.weight + 1).max(0) * DEC_DIGITS / 2 + GUARD).max(15);
-        let least = -(self.weight + 1).min(0) * DEC_DIGITS;
+        let wanted = (scale + moved / 2 + GUARD).max(15);
         let half = Numeric { weight: -1, digits: vec![5000], dscale: 1, ..Numeric::ZERO };
         let mut digits = 14;
-        while digits < wanted + least {
+        while digits < wanted {
             digits *= 2;
-            let quotient = self.div_to(&x, scale + GUARD, true);
-            x = x.add(&quotient).mul_scale(&half, scale + GUARD);
+            let local = digits.min(wanted) + GUARD;
+            let quotient = small.div_to(&x, local, true);
+            x = x.add(&quotient).mul_scale(&half, local);
         }
+        let x = x.shift10(moved / 2);
         self.nearest_root(x.round(scale))
     }
 

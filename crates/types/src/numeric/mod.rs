@@ -15,6 +15,7 @@ mod arith;
 mod cast;
 mod format;
 mod func;
+mod long;
 mod parse;
 mod round;
 pub mod small;
@@ -212,7 +213,7 @@ impl Numeric {
     }
 
     /// Drops zero digits at both ends; zero loses its sign.
-    pub(crate) fn strip(mut self) -> Numeric {
+    pub fn strip(mut self) -> Numeric {
         let start = self.digits.iter().position(|d| *d != 0).unwrap_or(self.digits.len());
         let end = self.digits.iter().rposition(|d| *d != 0).map_or(start, |p| p + 1);
         self.digits.truncate(end);

@@ -42,6 +42,9 @@ pub(crate) fn receive_vector(r: &mut Reader, cx: &IoCtx) -> Result<TsVector> {
     for _ in 0..n {
         let word = word(r, cx)?;
         let places = r.u16()?;
+        if word.is_empty() {
+            bail!(INTERNAL_ERROR, "invalid tsvector: empty lexeme");
+        }
         if word.len() > WORD_MAX {
             bail!(INTERNAL_ERROR, "invalid tsvector: lexeme too long");
         }

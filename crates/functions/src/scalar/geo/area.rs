@@ -97,6 +97,7 @@ pub(super) fn overlaps(a: &Polygon, b: &Polygon) -> Result<bool> {
     }
     for l in segments(&a.points, true) {
         for m in segments(&b.points, true) {
+            base::interrupt::step()?;
             if segments_meet(&l, &m)?.is_some() {
                 return Ok(true);
             }
@@ -125,6 +126,7 @@ pub(super) fn polygon_distance(a: &Polygon, b: &Polygon) -> Result<f64> {
     let mut best: Option<f64> = None;
     for l in segments(&a.points, true) {
         for m in segments(&b.points, true) {
+            base::interrupt::step()?;
             let d = super::flat::nearest_of_segments(&l, &m)?.1;
             if best.is_none_or(|b| nearer(d, b)) {
                 best = Some(d);

@@ -135,6 +135,7 @@ pub(super) fn paths_meet(a: &Path, b: &Path) -> Result<bool> {
     }
     for l in segments(&a.points, a.closed) {
         for m in segments(&b.points, b.closed) {
+            base::interrupt::step()?;
             if segments_meet(&l, &m)?.is_some() {
                 return Ok(true);
             }
@@ -147,6 +148,7 @@ pub(super) fn path_distance(a: &Path, b: &Path) -> Result<Option<f64>> {
     let mut best: Option<f64> = None;
     for l in segments(&a.points, a.closed) {
         for m in segments(&b.points, b.closed) {
+            base::interrupt::step()?;
             let d = nearest_of_segments(&l, &m)?.1;
             if best.is_none_or(|b| nearer(d, b)) {
                 best = Some(d);
@@ -159,6 +161,7 @@ pub(super) fn path_distance(a: &Path, b: &Path) -> Result<Option<f64>> {
 pub(super) fn point_to_segments(points: &[Point], closed: bool, p: Point) -> Result<f64> {
     let mut best: Option<f64> = None;
     for l in segments(points, closed) {
+        base::interrupt::step()?;
         let d = nearest_on_segment(&l, p)?.1;
         if best.is_none_or(|b| nearer(d, b)) {
             best = Some(d);

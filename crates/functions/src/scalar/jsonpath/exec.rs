@@ -218,6 +218,7 @@ impl Exec<'_> {
             },
             Step::AnyElement => match item {
                 Item::Json(Json::Array(list)) => {
+                    base::interrupt::step_by(list.len()).map_err(Fail::Hard)?;
                     for value in list {
                         self.steps_of(rest, Item::Json(value), self.lax, out)?;
                     }
@@ -248,6 +249,7 @@ impl Exec<'_> {
 
     /// Applies steps to each element of an array that is unwrapped.
     pub(super) fn each(&mut self, steps: &[Step], list: Vec<Json>, out: &mut Vec<Item>) -> Outcome {
+        base::interrupt::step_by(list.len()).map_err(Fail::Hard)?;
         for value in list {
             self.steps_of(steps, Item::Json(value), false, out)?;
         }
@@ -566,6 +568,7 @@ impl Exec<'_> {
         let (mut unknown, mut found) = (false, false);
         for l in left {
             for r in right {
+                base::interrupt::step().map_err(Fail::Hard)?;
                 match f(self, l, r)? {
                     Truth::Unknown if !self.lax => return Ok(Truth::Unknown),
                     Truth::Unknown => unknown = true,

@@ -12,13 +12,27 @@ use std::sync::Arc;
 /// Steps after which a pattern with back-references is given up.
 const STEPS_MAX: u64 = 40_000_000;
 
+/// A text taken apart once for all matches in it.
+pub(crate) struct Characters {
+    chars: Vec<char>,
+    /// Byte offset of each character, and of the end.
+    offsets: Vec<usize>,
+}
+
+impl Characters {
+    pub(super) fn new(text: &str) -> Characters {
+        let mut offsets: Vec<usize> = text.char_indices().map(|c| c.0).collect();
+        offsets.push(text.len());
+        Characters { chars: text.chars().collect(), offsets }
+    }
+}
+
 /// A pattern and the text that it is applied to.
 pub(super) struct Matcher<'a> {
     tree: &'a Tree,
     programs: &'a mut Programs,
-    chars: Vec<char>,
-    /// Byte offset of each character, and of the end.
-    offsets: Vec<usize>,
+    chars: &'a [char],
+    offsets: &'a [usize],
     ends: HashMap<(u32, usize), Rc<Vec<usize>>>,
     looks: HashMap<(u32, bool, usize), bool>,
     /// Where matches of a part that is looked for behind end.
@@ -28,14 +42,12 @@ pub(super) struct Matcher<'a> {
 }
 
 impl<'a> Matcher<'a> {
-    pub fn new(tree: &'a Tree, programs: &'a mut Programs, text: &str) -> Matcher<'a> {
-        let mut offsets: Vec<usize> = text.char_indices().map(|c| c.0).collect();
-        offsets.push(text.len());
+    pub fn new(tree: &'a Tree, programs: &'a mut Programs, text: &'a Characters) -> Matcher<'a> {
         Matcher {
             tree,
             programs,
-            chars: text.chars().collect(),
-            offsets,
+            chars: &text.chars,
+            offsets: &text.offsets,
             ends: HashMap::new(),
             looks: HashMap::new(),
             behind: HashMap::new(),

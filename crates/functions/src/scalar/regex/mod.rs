@@ -15,7 +15,7 @@ mod parse;
 
 use crate::letters::Letters;
 use base::{Error, Result, SqlState, err};
-use dissect::Matcher;
+use dissect::{Characters, Matcher};
 use fast::Fast;
 use parse::Tree;
 use std::sync::{Mutex, PoisonError};
@@ -110,13 +110,27 @@ impl Pattern {
     pub(crate) fn is_match(&self, text: &str) -> Result<bool> {
         match &self.fast {
             Some(fast) => Ok(fast.is_match(text)),
-            None => Ok(self.search(text, 0, false)?.is_some()),
+            None => Ok(self.search(&Characters::new(text), 0, false)?.is_some()),
         }
     }
 
     /// The first match from a byte offset.
     pub(crate) fn captures_at(&self, text: &str, at: usize) -> Result<Option<Spans>> {
-        let Some(fast) = &self.fast else { return self.search(text, at, true) };
+        self.captures_in(text, &mut None, at)
+    }
+
+    /// As [`Pattern::captures_at`] for a text that is searched again and again: its characters
+    /// are kept.
+    pub(crate) fn captures_in(
+        &self,
+        text: &str,
+        characters: &mut Option<Characters>,
+        at: usize,
+    ) -> Result<Option<Spans>> {
+        let Some(fast) = &self.fast else {
+            let text = characters.get_or_insert_with(|| Characters::new(text));
+            return self.search(text, at, true);
+        };
         let Some((start, end)) = fast.find(text, at) else { return Ok(None) };
         // The library's end is the right one if the longest match is wanted.
         let end = if self.tree.shortest { None } else { Some(end) };
@@ -124,6 +138,7 @@ impl Pattern {
             return Ok(Some(vec![Some((start, end))]));
         }
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = characters.get_or_insert_with(|| Characters::new(text));
         let mut m = Matcher::new(&self.tree, &mut programs, text);
         let begin = m.char_at(start);
         let end = match end {
@@ -138,7 +153,7 @@ impl Pattern {
     }
 
     /// Whether the part of the text up to its end matches, for `^` patterns and the like.
-    fn search(&self, text: &str, at: usize, captures: bool) -> Result<Option<Spans>> {
+    fn search(&self, text: &Characters, at: usize, captures: bool) -> Result<Option<Spans>> {
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         let mut m = Matcher::new(&self.tree, &mut programs, text);
         m.search(at, captures).map_err(|e| too_complex(e, "regular expression failed"))

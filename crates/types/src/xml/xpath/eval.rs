@@ -340,6 +340,7 @@ impl<'a> Context<'a> {
     }
 
     fn passes(&self, node: NodeRef, step: &Step) -> Eval<bool> {
+        base::interrupt::step()?;
         if node.namespace != 0 {
             return Ok(match &step.test {
                 Test::Any | Test::Node => true,

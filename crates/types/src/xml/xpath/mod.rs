@@ -11,12 +11,20 @@ use super::Tree;
 use std::collections::HashMap;
 
 /// Why a path cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum XPathError {
     /// Its text is wrong.
     Syntax(&'static str),
     /// It cannot be evaluated.
     Eval(String),
+    /// The statement is not to go on.
+    Stopped(base::Error),
+}
+
+impl From<base::Error> for XPathError {
+    fn from(e: base::Error) -> XPathError {
+        XPathError::Stopped(e)
+    }
 }
 
 /// A path, ready to be evaluated.
