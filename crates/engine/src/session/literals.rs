@@ -3,8 +3,9 @@
 //!
 //! A literal is taken where a parameter means what it meant: not in clauses that read numbers as
 //! positions or compare expressions as written (ORDER BY, GROUP BY, PARTITION BY, DISTINCT ON), nor
-//! elsewhere if it is in one of those too. Where the parameter means nothing (`date '2001-01-01'`, `varchar(10)`), reading the text without its
-//! literals fails, and the statement goes its ordinary way.
+//! elsewhere if it is in one of those too. Where the parameter means nothing
+//! (`date '2001-01-01'`, `varchar(10)`), reading the text without its literals fails, and the
+//! statement goes its ordinary way.
 
 use base::Oid;
 use types::oid;

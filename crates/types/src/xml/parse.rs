@@ -539,7 +539,8 @@ mod tests {
         let tree = parse_document("<a><b c='1'>t</b></a>").tree;
         let none = HashMap::new();
         let path = XPath::parse("count(//@*) + string-length(/a/b)").unwrap();
-        assert_eq!(path.evaluate(&tree, 0, &none), Ok(Value::Number(2.0)));
+        let count = path.evaluate(&tree, 0, &none);
+        assert!(matches!(count, Ok(Value::Number(n)) if n == 2.0));
         for text in ["", "//", "a[", "$", "1e", "'", "::", "a::b", "é", "-", "((((", "..[.]|@*"] {
             if let Ok(path) = XPath::parse(text) {
                 let _ = path.evaluate(&tree, 0, &none);
