@@ -271,9 +271,12 @@ fn run(given: &Given, wanted: &Wanted) -> Outcome<()> {
     let mut reader = WalReader::new(&Disk::real(), &folder, segment_size, timeline, start);
     let mut record = Record::default();
     let first = find_first(&mut reader, &mut record, start, Lsn(start.0 + segment_size))?;
-    if first != start {
+    if first != start && start.0 % segment_size != 0 {
         let skipped = first.0 - start.0;
-        println!("first record is after {start}, at {first}, skipping over {skipped} bytes");
+        let bytes = if skipped == 1 { "byte" } else { "bytes" };
+        eprintln!(
+            "pg_waldump: first record is after {start}, at {first}, skipping over {skipped} {bytes}"
+        );
     }
     let data = folder.parent().unwrap_or(&folder).to_path_buf();
     let describer = Describer::new(&data);
