@@ -72,13 +72,26 @@ impl Ddl<'_> {
                 self.format_type(target, -1)
             );
         }
-        let oid = self.rows.new_oid(oids::PG_CAST)?;
-        let mut row = SysRow::new(oids::PG_CAST)?;
         let context = match stmt.context {
             CastContext::Implicit => b'i',
             CastContext::Assignment => b'a',
             CastContext::Explicit => b'e',
         };
+        let own =
+            self.insert_cast((source, target), function, (context, method), DependKind::Normal)?;
+        self.depend_cast_steps(own, source, target, function)
+    }
+
+    /// Adds a cast's row; it depends in this way on its types, and its function if it has one.
+    pub(super) fn insert_cast(
+        &self,
+        (source, target): (Oid, Oid),
+        function: Oid,
+        (context, method): (u8, u8),
+        kind: DependKind,
+    ) -> Result<ObjectAddress> {
+        let oid = self.rows.new_oid(oids::PG_CAST)?;
+        let mut row = SysRow::new(oids::PG_CAST)?;
         row.set_oid("oid", oid)?
             .set_oid("castsource", source)?
             .set_oid("casttarget", target)?
@@ -92,9 +105,9 @@ impl Ddl<'_> {
             ObjectAddress::new(oids::PG_TYPE, target),
             ObjectAddress::new(oids::PG_PROC, function),
         ] {
-            depend::record(self.rows, own, a, DependKind::Normal)?;
+            depend::record(self.rows, own, a, kind)?;
         }
-        self.depend_cast_steps(own, source, target, function)
+        Ok(own)
     }
 
     /// A cast whose function takes or gives another type needs the casts that make them one.

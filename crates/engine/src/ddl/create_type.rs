@@ -426,6 +426,11 @@ impl Ddl<'_> {
             depend::forget(self.rows, own)?;
             let ty = ObjectAddress::new(oids::PG_TYPE, result);
             depend::record(self.rows, own, ty, DependKind::Internal)?;
+            if args == [range] {
+                // The multirange of one range is what it is cast to.
+                let how = (b'e', b'f');
+                self.insert_cast((range, multi), oid, how, DependKind::Internal)?;
+            }
         }
         Ok(())
     }

@@ -519,7 +519,7 @@ impl Ddl<'_> {
         };
         let at = parts.partition_point(|(m, r, _)| (*m, *r) <= (modulus, remainder));
         if let Some((m, _, oid)) = parts[..at].last()
-            && modulus % m != 0
+            && !modulus.is_multiple_of(*m)
         {
             return Err(refuse(format!(
                 "The new modulus {modulus} is not divisible by {m}, the modulus of existing \

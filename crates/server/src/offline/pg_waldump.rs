@@ -271,7 +271,7 @@ fn run(given: &Given, wanted: &Wanted) -> Outcome<()> {
     let mut reader = WalReader::new(&Disk::real(), &folder, segment_size, timeline, start);
     let mut record = Record::default();
     let first = find_first(&mut reader, &mut record, start, Lsn(start.0 + segment_size))?;
-    if first != start && start.0 % segment_size != 0 {
+    if first != start && !start.0.is_multiple_of(segment_size) {
         let skipped = first.0 - start.0;
         let bytes = if skipped == 1 { "byte" } else { "bytes" };
         eprintln!(
