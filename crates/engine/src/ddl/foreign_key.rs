@@ -236,7 +236,11 @@ impl Ddl<'_> {
             let own = self.view.amop(family, fk_type, fk_type, 3)?;
             let pair = match (cross, own) {
                 (Some(pf), Some(ff)) => Some((pf, ff)),
-                _ if self.coerces_implicitly(fk_type, class_type)? => Some((pp, pp)),
+                _ if catalog::generic::is_polymorphic(class_type) => {
+                    // Enums, arrays and ranges: both sides are the same type.
+                    (fk_attr.type_oid == pk_attr.type_oid).then_some((pp, pp))
+                }
+                _ if self.becomes(fk_type, class_type)? => Some((pp, pp)),
                 _ => None,
             };
             let Some((pf, ff)) = pair else {
@@ -258,9 +262,14 @@ impl Ddl<'_> {
         Ok(all)
     }
 
-    fn coerces_implicitly(&self, from: Oid, to: Oid) -> Result<bool> {
+    /// True if values of a type can be given to operators that take another.
+    fn becomes(&self, from: Oid, to: Oid) -> Result<bool> {
         if from == to {
             return Ok(true);
+        }
+        if to == Oid(2249) {
+            // Any two rows compare.
+            return Ok(self.view.type_(from)?.kind == b'c');
         }
         let cast = self.view.cast(from, to)?;
         Ok(cast.is_some_and(|c| c.context == catalog::CastContext::Implicit))
