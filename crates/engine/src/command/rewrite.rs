@@ -216,7 +216,7 @@ impl Session {
 
     /// Builds all indexes of a table that is described with its new files.
     pub(crate) fn fill_new_indexes(&self, new: &RelationDesc) -> Result<()> {
-        new.indexes.iter().try_for_each(|index| RelStorage::build_index(self, new, index))
+        new.indexes.iter().try_for_each(|index| RelStorage::build_index(self, new, index).map(drop))
     }
 
     /// The new files are ready: those of system tables take their place for this transaction.

@@ -178,7 +178,7 @@ impl Ddl<'_> {
         self.new_file_of(&*self.view.relation(index)?)?;
         let table = self.view.relation(table)?;
         match table.indexes.iter().find(|i| i.oid == index) {
-            Some(index) => self.storage.build_index(&table, index),
+            Some(index) => self.storage.build_index(&table, index).map(drop),
             None => Ok(()),
         }
     }

@@ -1,9 +1,9 @@
 //! CREATE INDEX, and the making of indexes for keys and TOAST tables.
 
-use super::Ddl;
 use super::column::NewColumn;
 use super::relation::NewRelation;
 use super::type_name::ResolvedType;
+use super::{BuiltIndex, Ddl};
 use base::{Error, Oid, Result, bail, err};
 use catalog::depend::{self, DependKind, ObjectAddress};
 use catalog::{OpclassDesc, RelKind, RelationDesc, SysRow, oids, vector};
@@ -118,19 +118,18 @@ impl Ddl<'_> {
             is_partition: false,
         })?;
         self.insert_index_row(oid, &new, &all)?;
-        let mut class = self.class_row(new.table)?;
-        let noted = class.bool("relhasindex")?
-            || class.tid != base::Tid::INVALID && self.storage.note_index(new.table, class.tid)?;
-        if !noted {
+        self.note_class(new.table, &|class| {
+            let known = class.bool("relhasindex")?;
             class.set_bool("relhasindex", true)?;
-            self.rows.update(class)?;
-        }
+            Ok(!known)
+        })?;
         self.depend_index(oid, &new, &all)?;
         let table = self.view.relation(new.table)?;
         if let Some(index) = table.indexes.iter().find(|i| i.oid == oid)
             && table.kind != RelKind::Partitioned
         {
-            self.storage.build_index(&table, index)?;
+            let built = self.storage.build_index(&table, index)?;
+            self.note_sizes(&table, oid, &built)?;
         }
         if table.kind == RelKind::Partitioned {
             match new.only {
@@ -139,6 +138,41 @@ impl Ddl<'_> {
             }
         }
         Ok(oid)
+    }
+
+    /// Changes a table's row of `pg_class`; others that make indexes of the same table need not
+    /// wait until the transaction ends. `change` tells whether there was something to change.
+    fn note_class(&self, table: Oid, change: &dyn Fn(&mut SysRow) -> Result<bool>) -> Result<()> {
+        let mut class = self.class_row(table)?;
+        let tid = class.tid;
+        let changed = change(&mut class)?;
+        if changed && (tid == base::Tid::INVALID || !self.storage.note_index(table, tid, change)?) {
+            self.rows.update(class)?;
+        }
+        Ok(())
+    }
+
+    /// What was counted while an index was built is what plans are made with until the next VACUUM
+    /// or ANALYZE.
+    fn note_sizes(&self, table: &RelationDesc, index: Oid, built: &BuiltIndex) -> Result<()> {
+        let mut own = self.class_row(index)?;
+        own.set_i32("relpages", built.pages as i32)?.set_f32("reltuples", built.entries as f32)?;
+        self.rows.update(own)?;
+        let off = |value: &str| matches!(value, "false" | "off" | "0" | "no");
+        let looked_after = self.settings.bool("autovacuum")
+            && !table.option("autovacuum_enabled").is_some_and(off);
+        // Those who keep autovacuum away have statistics of their own.
+        if !looked_after {
+            return Ok(());
+        }
+        self.note_class(table.oid, &|class| {
+            let old = (class.i32("relpages")?, class.f32("reltuples")?);
+            // Of an empty table nothing is known yet.
+            let rows = if built.rows == 0 && old.1 < 0.0 { -1.0 } else { built.rows as f32 };
+            let new = (built.table_pages as i32, rows);
+            class.set_i32("relpages", new.0)?.set_f32("reltuples", new.1)?;
+            Ok(old != new)
+        })
     }
 
     fn index_columns(&self, table: &RelationDesc, keys: &[&IndexKey]) -> Result<Vec<NewColumn>> {

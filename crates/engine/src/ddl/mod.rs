@@ -59,9 +59,23 @@ pub use identity::{Identity, is_class};
 use crate::session::StatementEnv;
 use crate::settings::SessionSettings;
 use base::{Error, Oid, RelFile, Result};
-use catalog::{CatalogView, ConstraintDesc, IndexDesc, Persistence, RelationDesc, RowWriter};
+use catalog::{
+    CatalogView, ConstraintDesc, IndexDesc, Persistence, RelationDesc, RowWriter, SysRow,
+};
 use parser::ast::LockMode;
 use std::cell::RefCell;
+
+/// What the build of an index has found.
+pub struct BuiltIndex {
+    /// Rows of the table.
+    pub rows: u64,
+    /// Entries of the index: a partial one has fewer.
+    pub entries: u64,
+    /// Pages of the table.
+    pub table_pages: u32,
+    /// Pages of the index.
+    pub pages: u32,
+}
 
 /// What definitions do to files and locks.
 pub trait RelStorage {
@@ -82,7 +96,7 @@ pub trait RelStorage {
     /// Removes files when the transaction commits.
     fn drop_at_commit(&self, file: RelFile, persistence: Persistence);
     /// Fills a new index from its table.
-    fn build_index(&self, table: &RelationDesc, index: &IndexDesc) -> Result<()>;
+    fn build_index(&self, table: &RelationDesc, index: &IndexDesc) -> Result<BuiltIndex>;
     /// Fails if a row of the table has NULL in the column.
     fn check_not_null(&self, table: &RelationDesc, attnum: i16) -> Result<()>;
     /// Fails if a row of the table does not pass the check.
@@ -93,9 +107,15 @@ pub trait RelStorage {
     fn check_not_referenced(&self, fk: &ConstraintDesc) -> Result<()>;
     /// Fails if two rows of a table conflict in an exclusion constraint.
     fn check_excluded(&self, table: &RelationDesc, index: &IndexDesc) -> Result<()>;
-    /// Notes that a table has an index, apart from the transaction: others that make indexes need
-    /// not wait for it. False if only this transaction knows the row.
-    fn note_index(&self, table: Oid, row: base::Tid) -> Result<bool>;
+    /// Changes a table's row of `pg_class` apart from the transaction: others that make indexes
+    /// need not wait for it. False if only this transaction knows the row. `change` tells whether
+    /// there was something to change.
+    fn note_index(
+        &self,
+        table: Oid,
+        row: base::Tid,
+        change: &dyn Fn(&mut SysRow) -> Result<bool>,
+    ) -> Result<bool>;
     /// Opens a table's files, so that they can be read after it has got others.
     fn open(&self, table: &RelationDesc) -> Result<()>;
     /// Writes the rows of `old` to the files of `new`, with some columns computed: from the old

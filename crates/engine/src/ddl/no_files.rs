@@ -1,8 +1,8 @@
 //! Definitions looked at where nothing may be changed: no files, no locks.
 
-use super::RelStorage;
+use super::{BuiltIndex, RelStorage};
 use base::{Error, Oid, RelFile, Result, Tid};
-use catalog::{ConstraintDesc, IndexDesc, Persistence, RelationDesc};
+use catalog::{ConstraintDesc, IndexDesc, Persistence, RelationDesc, SysRow};
 use parser::ast::LockMode;
 
 /// Refuses everything.
@@ -26,7 +26,7 @@ impl RelStorage for NoFiles {
         refuse()
     }
     fn drop_at_commit(&self, _: RelFile, _: Persistence) {}
-    fn build_index(&self, _: &RelationDesc, _: &IndexDesc) -> Result<()> {
+    fn build_index(&self, _: &RelationDesc, _: &IndexDesc) -> Result<BuiltIndex> {
         refuse()
     }
     fn check_not_null(&self, _: &RelationDesc, _: i16) -> Result<()> {
@@ -44,7 +44,7 @@ impl RelStorage for NoFiles {
     fn check_excluded(&self, _: &RelationDesc, _: &IndexDesc) -> Result<()> {
         refuse()
     }
-    fn note_index(&self, _: Oid, _: Tid) -> Result<bool> {
+    fn note_index(&self, _: Oid, _: Tid, _: &dyn Fn(&mut SysRow) -> Result<bool>) -> Result<bool> {
         refuse()
     }
     fn open(&self, _: &RelationDesc) -> Result<()> {

@@ -38,6 +38,15 @@ pub struct NewRelation<'a> {
     pub is_partition: bool,
 }
 
+/// What is said of the rows of a new relation: of a table, that nothing is known.
+fn rows_at_first(kind: RelKind) -> f32 {
+    match kind {
+        RelKind::Sequence => 1.0,
+        RelKind::Index | RelKind::PartitionedIndex => 0.0,
+        _ => -1.0,
+    }
+}
+
 impl Ddl<'_> {
     /// The database's default tablespace.
     fn default_tablespace(&self) -> Result<Oid> {
@@ -120,7 +129,7 @@ impl Ddl<'_> {
             .set_oid("relam", new.am)?
             .set_oid("relfilenode", Oid(file.map_or(0, |f| f.number)))?
             .set_oid("reltablespace", new.tablespace)?
-            .set_f32("reltuples", if new.kind == RelKind::Sequence { 1.0 } else { -1.0 })?
+            .set_f32("reltuples", rows_at_first(new.kind))?
             .set_i32("relpages", if new.kind == RelKind::Sequence { 1 } else { 0 })?
             .set_char("relpersistence", new.persistence.as_u8())?
             .set_char("relkind", new.kind.as_u8())?

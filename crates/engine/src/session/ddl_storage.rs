@@ -1,12 +1,12 @@
 //! What definitions do to files and locks, in the session's transaction.
 
 use super::{Session, SessionOptions};
-use crate::ddl::RelStorage;
+use crate::ddl::{BuiltIndex, RelStorage};
 use access::heap::{BuildScan, HeapScan, ScanOptions, ScanSource};
 use access::index::{BuildOptions, BuildOutcome, BuildSource};
 use access::sequence::{Sequence, SequenceRow};
 use base::{Error, Oid, RelFile, Result, err};
-use catalog::{ConstraintDesc, IndexDesc, OidSource, Persistence, RelationDesc};
+use catalog::{ConstraintDesc, IndexDesc, OidSource, Persistence, RelationDesc, SysRow};
 use executor::RowExprs;
 use parser::ast::LockMode;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl RelStorage for Session {
         }
     }
 
-    fn build_index(&self, table: &RelationDesc, index: &IndexDesc) -> Result<()> {
+    fn build_index(&self, table: &RelationDesc, index: &IndexDesc) -> Result<BuiltIndex> {
         use base::progress::{Command, cluster, index as figure};
         let telling = self.core.progress(Command::CreateIndex, table.oid);
         let tell = |number, value| base::progress::set(Command::CreateIndex, number, value);
@@ -70,9 +70,9 @@ impl RelStorage for Session {
         tell(figure::INDEX, i64::from(index.oid.0));
         tell(figure::METHOD, i64::from(index.am.0));
         tell(figure::PHASE, figure::BUILDING);
-        self.fill_index(table, index)?;
+        let built = self.fill_index(table, index)?;
         base::progress::add(Command::Cluster, cluster::INDEXES_REBUILT, 1);
-        Ok(())
+        Ok(built)
     }
 
     fn check_not_null(&self, table: &RelationDesc, attnum: i16) -> Result<()> {
@@ -160,7 +160,12 @@ impl RelStorage for Session {
         self.refuse_excluded(table, index)
     }
 
-    fn note_index(&self, table: Oid, row: base::Tid) -> Result<bool> {
+    fn note_index(
+        &self,
+        table: Oid,
+        row: base::Tid,
+        change: &dyn Fn(&mut SysRow) -> Result<bool>,
+    ) -> Result<bool> {
         let options =
             SessionOptions { background: Some(self.core.state.oid), ..SessionOptions::default() };
         let mut other = Session::new(&self.core.database, &options)?;
@@ -173,15 +178,15 @@ impl RelStorage for Session {
             let done = other.with_ddl("", |ddl| {
                 let index = catalog::indexes::PG_CLASS_OID;
                 let rows = ddl.rows.index_scan(index, &[types::Datum::U32(table.0)])?;
-                match rows.into_iter().next() {
-                    Some(class) if class.bool("relhasindex")? => Ok(true),
-                    Some(mut class) if class.tid == row || tries > 0 => {
-                        class.set_bool("relhasindex", true)?;
-                        ddl.rows.update(class)?;
-                        Ok(true)
-                    }
-                    _ => Ok(false),
+                let Some(mut class) = rows.into_iter().next() else { return Ok(false) };
+                let known = class.tid == row || tries > 0;
+                if !change(&mut class)? {
+                    return Ok(true);
                 }
+                if known {
+                    ddl.rows.update(class)?;
+                }
+                Ok(known)
             });
             match done {
                 Ok(done) => {
@@ -255,7 +260,7 @@ impl Session {
 }
 
 impl Session {
-    fn fill_index(&self, table: &RelationDesc, index: &IndexDesc) -> Result<()> {
+    fn fill_index(&self, table: &RelationDesc, index: &IndexDesc) -> Result<BuiltIndex> {
         let storage = self.core.database.storage();
         let view = self.core.view()?;
         let open = table.open(storage, &view)?;
@@ -309,9 +314,21 @@ impl Session {
             parts: &parts,
             env: &env,
             done: 0,
+            rows: 0,
         };
         match rel.am().build(storage, &rel, &mut source, BuildOptions { memory })? {
-            BuildOutcome::Done(_) => Ok(()),
+            BuildOutcome::Done(entries) => {
+                let size = |file, persistence: Persistence| {
+                    let files = storage.pool.relation(file, persistence.for_files());
+                    files.nblocks(base::Fork::Main).map(|n| n.0)
+                };
+                Ok(BuiltIndex {
+                    rows: source.rows,
+                    entries,
+                    table_pages: size(table.relfile, table.persistence)?,
+                    pages: size(index.relfile, index.persistence)?,
+                })
+            }
             BuildOutcome::Duplicate(key, ..) => {
                 let shown = crate::describe::key_detail(self, table, index, &key)?;
                 Err(err!(UNIQUE_VIOLATION, "could not create unique index \"{}\"", index.name)
@@ -342,6 +359,8 @@ struct TableRows<'a> {
     parts: &'a super::RunParts,
     env: &'a super::StatementEnv<'a>,
     done: u64,
+    /// Those that live.
+    rows: u64,
 }
 
 impl BuildSource for TableRows<'_> {
@@ -352,6 +371,7 @@ impl BuildSource for TableRows<'_> {
                 self.session.check_interrupts()?;
             }
             let Some(row) = self.scan.next_row()? else { return Ok(None) };
+            self.rows += u64::from(row.live);
             if let (Some(p), Some(progs)) = (self.predicate, &mut self.progs)
                 && progs.value(self.parts.cx(self.env), p, row.values)? != Datum::Bool(true)
             {

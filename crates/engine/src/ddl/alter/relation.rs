@@ -294,7 +294,7 @@ impl Alter<'_, '_> {
             ddl.new_file_in(rel, named, space)?;
             let table = ddl.view.relation(index.table)?;
             return match table.indexes.iter().find(|i| i.oid == rel.oid) {
-                Some(index) => ddl.storage.build_index(&table, index),
+                Some(index) => ddl.storage.build_index(&table, index).map(drop),
                 None => Ok(()),
             };
         }
