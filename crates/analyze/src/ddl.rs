@@ -59,7 +59,7 @@ pub fn relation_expr(
     if let Some(construct) = boolean {
         made = a.coerce_to_boolean(made, construct)?;
     } else if made.ty() == oids::UNKNOWN
-        && !matches!(used, ExprUse::Generated | ExprUse::PartitionKey)
+        && !matches!(used, ExprUse::Generated | ExprUse::PartitionKey | ExprUse::AlterType)
     {
         made = a.to_common(made, oids::TEXT, "")?;
     }
