@@ -15,6 +15,22 @@ pub fn clip(name: &str, max: usize) -> &str {
     &name[..name.floor_char_boundary(max)]
 }
 
+/// The first that is free of the names with `label`, `label1`, `label2` and so on.
+pub fn first_free(
+    name1: &str,
+    name2: Option<&str>,
+    label: &str,
+    is_free: impl Fn(&str) -> Result<bool>,
+) -> Result<String> {
+    let mut name = make_object_name(name1, name2, label);
+    let mut number = 1;
+    while !is_free(&name)? {
+        name = make_object_name(name1, name2, &format!("{label}{number}"));
+        number += 1;
+    }
+    Ok(name)
+}
+
 /// `name1_name2_label`, the longer of the two names cut until all fit.
 pub fn make_object_name(name1: &str, name2: Option<&str>, label: &str) -> String {
     let overhead = label.len() + 1 + usize::from(name2.is_some());
@@ -142,18 +158,9 @@ impl Ddl<'_> {
         label: &str,
         namespace: Oid,
     ) -> Result<String> {
-        let mut pass = 0;
-        loop {
-            let numbered = match pass {
-                0 => label.to_string(),
-                n => format!("{label}{n}"),
-            };
-            let name = make_object_name(name1, name2, &numbered);
-            if self.view.relation_oid_in(namespace, &name)?.is_none() {
-                return Ok(name);
-            }
-            pass += 1;
-        }
+        first_free(name1, name2, label, |name| {
+            Ok(self.view.relation_oid_in(namespace, name)?.is_none())
+        })
     }
 
     /// A name for a key's index, which is its constraint's too.
@@ -164,20 +171,10 @@ impl Ddl<'_> {
         label: &str,
         namespace: Oid,
     ) -> Result<String> {
-        let mut pass = 0;
-        loop {
-            let numbered = match pass {
-                0 => label.to_string(),
-                n => format!("{label}{n}"),
-            };
-            let name = make_object_name(name1, name2, &numbered);
-            if self.view.relation_oid_in(namespace, &name)?.is_none()
-                && !self.constraint_exists(namespace, &name)?
-            {
-                return Ok(name);
-            }
-            pass += 1;
-        }
+        first_free(name1, name2, label, |name| {
+            Ok(self.view.relation_oid_in(namespace, name)?.is_none()
+                && !self.constraint_exists(namespace, name)?)
+        })
     }
 
     /// A name for a new constraint that none of `taken` and no constraint of the schema has.
@@ -189,18 +186,9 @@ impl Ddl<'_> {
         namespace: Oid,
         taken: &[String],
     ) -> Result<String> {
-        let mut pass = 0;
-        loop {
-            let numbered = match pass {
-                0 => label.to_string(),
-                n => format!("{label}{n}"),
-            };
-            let name = make_object_name(name1, name2, &numbered);
-            if !taken.contains(&name) && !self.constraint_exists(namespace, &name)? {
-                return Ok(name);
-            }
-            pass += 1;
-        }
+        first_free(name1, name2, label, |name| {
+            Ok(!taken.iter().any(|t| t == name) && !self.constraint_exists(namespace, name)?)
+        })
     }
 
     pub(super) fn constraint_exists(&self, namespace: Oid, name: &str) -> Result<bool> {

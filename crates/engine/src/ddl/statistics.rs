@@ -191,15 +191,9 @@ impl Ddl<'_> {
         namespace: Oid,
     ) -> Result<String> {
         let joined = super::index::join_names(&elements.names);
-        let mut pass = 0;
-        loop {
-            let label = if pass == 0 { "stat".to_string() } else { format!("stat{pass}") };
-            let name = super::name::make_object_name(&rel.name, Some(&joined), &label);
-            if self.statistics_in(namespace, &name)?.is_none() {
-                return Ok(name);
-            }
-            pass += 1;
-        }
+        super::name::first_free(&rel.name, Some(&joined), "stat", |name| {
+            Ok(self.statistics_in(namespace, name)?.is_none())
+        })
     }
 
     pub(super) fn insert_statistics(
