@@ -200,6 +200,12 @@ struct Need {
     analyze: bool,
 }
 
+/// The table's options keep autovacuum away.
+pub(crate) fn is_off_for(rel: &RelationDesc) -> bool {
+    let off = |v: &str| matches!(v, "false" | "off" | "0" | "no");
+    rel.option("autovacuum_enabled").is_some_and(off)
+}
+
 /// The settings that decide, and a table's own in place of them.
 struct Thresholds<'a> {
     defaults: &'a crate::settings::Defaults,
@@ -218,8 +224,7 @@ impl Thresholds<'_> {
     }
 
     fn need(&self, c: Changes) -> Need {
-        let off = |v: &str| matches!(v, "false" | "off" | "0" | "no");
-        if self.rel.option("autovacuum_enabled").is_some_and(off) {
+        if is_off_for(self.rel) {
             return Need { vacuum: false, analyze: false };
         }
         let rows = f64::from(self.rel.tuples.max(0.0));

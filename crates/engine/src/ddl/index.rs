@@ -158,11 +158,8 @@ impl Ddl<'_> {
         let mut own = self.class_row(index)?;
         own.set_i32("relpages", built.pages as i32)?.set_f32("reltuples", built.entries as f32)?;
         self.rows.update(own)?;
-        let off = |value: &str| matches!(value, "false" | "off" | "0" | "no");
-        let looked_after = self.settings.bool("autovacuum")
-            && !table.option("autovacuum_enabled").is_some_and(off);
         // Those who keep autovacuum away have statistics of their own.
-        if !looked_after {
+        if !self.settings.bool("autovacuum") || crate::autovacuum::is_off_for(table) {
             return Ok(());
         }
         self.note_class(table.oid, &|class| {
