@@ -42,6 +42,17 @@ impl Session {
     pub(crate) fn env(&self) -> Result<StatementEnv<'_>> {
         StatementEnv::new(&self.core, &self.random, self.statement_micros)
     }
+
+    /// The same, made when it is first asked for.
+    pub(super) fn once<'s, 'e>(
+        &'s self,
+        made: &'e mut Option<StatementEnv<'s>>,
+    ) -> Result<&'e StatementEnv<'s>> {
+        Ok(match made {
+            Some(env) => env,
+            None => made.insert(self.env()?),
+        })
+    }
 }
 
 impl<'a> StatementEnv<'a> {

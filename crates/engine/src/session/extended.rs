@@ -242,10 +242,7 @@ impl Session {
                 values.push(value);
                 continue;
             }
-            let env = match &env {
-                Some(env) => env,
-                None => env.insert(self.env()?),
-            };
+            let env = self.once(&mut env)?;
             match read_param(*type_oid, *param, binary, &env.io()) {
                 Ok(value) => values.push(value),
                 Err(e) => return Err(self.blame_param(e, portal, i, *param, binary)),

@@ -46,23 +46,28 @@ pub(super) struct Literal<'a> {
 /// A text without its literals.
 #[derive(Debug, PartialEq)]
 pub(super) struct Normalized<'a> {
-    /// `$1` and so on in place of the literals.
-    pub text: String,
-    /// Tells apart what was in their places.
+    /// Tells apart what is not the same statement: the text, and what was in the literals' places.
     pub key: String,
+    /// How much of it is the text.
+    length: usize,
     /// The literals.
     pub literals: Vec<Literal<'a>>,
-    /// After which byte of `text` places are how much further in the original.
+    /// After which byte of the text places are how much further in the original.
     shifts: Vec<(usize, isize)>,
 }
 
 impl Normalized<'_> {
+    /// The statement with `$1` and so on in place of the literals.
+    pub fn text(&self) -> &str {
+        &self.key[..self.length]
+    }
+
     /// Types of the literals.
     pub fn types(&self) -> Vec<Oid> {
         self.literals.iter().map(|l| l.type_oid).collect()
     }
 
-    /// Where a byte of `text` was in the original.
+    /// Where a byte of the text was in the original.
     pub fn original(&self, at: usize) -> usize {
         let before = self.shifts.iter().take_while(|(from, _)| *from <= at).last();
         at.saturating_add_signed(before.map_or(0, |s| s.1))
@@ -99,8 +104,8 @@ pub(super) fn normalize(original: &str) -> Option<Normalized<'_>> {
     reader.read()?;
     let (end, found, stays) = (reader.at, reader.found, reader.stays);
     let mut n = Normalized {
-        text: String::with_capacity(original.len() + 8),
-        key: String::new(),
+        key: String::with_capacity(original.len() + 16),
+        length: 0,
         literals: Vec::with_capacity(found.len()),
         shifts: Vec::new(),
     };
@@ -110,16 +115,15 @@ pub(super) fn normalize(original: &str) -> Option<Normalized<'_>> {
         if one.kept || stays && found.iter().any(same) {
             continue;
         }
-        n.text.push_str(&original[copied..one.from]);
+        n.key.push_str(&original[copied..one.from]);
         n.take(one.literal, one.to);
         copied = one.to;
     }
-    n.text.push_str(&original[copied..end]);
+    n.key.push_str(&original[copied..end]);
     if n.literals.len() > MOST {
         return None;
     }
-    n.key.reserve(n.text.len() + 1 + n.literals.len());
-    n.key.push_str(&n.text);
+    n.length = n.key.len();
     n.key.push('\0');
     n.key.extend(n.literals.iter().map(|l| match l.type_oid {
         oid::INT4 => 'i',
@@ -305,8 +309,8 @@ impl<'a> Normalized<'a> {
         use std::fmt::Write as _;
         self.literals.push(literal);
         // Writing to a string cannot fail.
-        let _ = write!(self.text, "${}", self.literals.len());
-        self.shifts.push((self.text.len(), end as isize - self.text.len() as isize));
+        let _ = write!(self.key, "${}", self.literals.len());
+        self.shifts.push((self.key.len(), end as isize - self.key.len() as isize));
     }
 }
 
@@ -315,19 +319,19 @@ mod tests {
     use super::*;
 
     fn text(original: &str) -> String {
-        normalize(original).map_or_else(|| panic!("{original}"), |n| n.text)
+        normalize(original).map_or_else(|| panic!("{original}"), |n| n.text().to_string())
     }
 
     #[test]
     fn literals_become_parameters() {
         let n = normalize("UPDATE t SET a = a + -15, b = 'it''s' WHERE id = 3000000000;").unwrap();
-        assert_eq!(n.text, "UPDATE t SET a = a + -$1, b = $2 WHERE id = $3");
+        assert_eq!(n.text(), "UPDATE t SET a = a + -$1, b = $2 WHERE id = $3");
         assert_eq!(n.types(), [oid::INT4, Oid::INVALID, oid::INT8]);
         let values: Vec<_> = n.literals.iter().map(Literal::value).collect();
         assert_eq!(values, ["15", "it's", "3000000000"]);
         assert!(n.key.ends_with("\0isl"));
         let n = normalize(r#"SELECT "a""1", x::date FROM "t" WHERE b > 1.50 AND c = ''"#).unwrap();
-        assert_eq!(n.text, r#"SELECT "a""1", x::date FROM "t" WHERE b > $1 AND c = $2"#);
+        assert_eq!(n.text(), r#"SELECT "a""1", x::date FROM "t" WHERE b > $1 AND c = $2"#);
         assert_eq!(n.types(), [oid::NUMERIC, Oid::INVALID]);
     }
 
@@ -353,8 +357,8 @@ mod tests {
     fn places_are_found_again() {
         let text = "SELECT a FROM t WHERE id = 12345 AND b = 'xyz' AND c";
         let n = normalize(text).unwrap();
-        assert_eq!(n.original(n.text.find("AND b").unwrap()), text.find("AND b").unwrap());
-        assert_eq!(n.original(n.text.find("AND c").unwrap()), text.find("AND c").unwrap());
+        assert_eq!(n.original(n.text().find("AND b").unwrap()), text.find("AND b").unwrap());
+        assert_eq!(n.original(n.text().find("AND c").unwrap()), text.find("AND c").unwrap());
         assert_eq!(n.original(3), 3);
     }
 

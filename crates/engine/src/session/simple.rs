@@ -83,7 +83,7 @@ impl Session {
             Some(Normal::Prepared(p)) if self.is_fresh(&p.analysed.lock()) => p.clone(),
             Some(Normal::Ordinary) => return Ok(false),
             // What others have made of it is at hand; alone it is not worth the work yet.
-            None if self.shared_statement(&n.text, &n.types()).is_none() => {
+            None if self.shared_statement(n.text(), &n.types()).is_none() => {
                 self.remember(n.key, Normal::Seen);
                 return Ok(false);
             }
@@ -117,12 +117,16 @@ impl Session {
     fn literal_values(&self, prepared: &Prepared, n: &Normalized<'_>) -> Option<Arc<[Datum]>> {
         use functions::FnEnv;
         let analysed = prepared.analysed.lock().clone();
+        let mut env = None;
         let mut values: SmallVec<[Datum; 8]> = SmallVec::new();
         for (literal, type_oid) in n.literals.iter().zip(&analysed.params) {
             let text = literal.value();
             values.push(match types::io::input_plain(*type_oid, &text) {
                 Some(value) => value.ok()?,
-                None => types::io::input(*type_oid, &text, -1, &self.env().ok()?.io()).ok()?,
+                None => {
+                    let env = self.once(&mut env).ok()?;
+                    types::io::input(*type_oid, &text, -1, &env.io()).ok()?
+                }
             });
         }
         Some((0..values.len()).map(|i| std::mem::take(&mut values[i])).collect())
@@ -138,9 +142,9 @@ impl Session {
     /// A statement without its literals made ready; None if it cannot be run like that.
     fn prepare_normalized(&mut self, n: &Normalized<'_>) -> Option<Arc<Prepared>> {
         let types = n.types();
-        let mut prepared = match self.shared_statement(&n.text, &types) {
+        let mut prepared = match self.shared_statement(n.text(), &types) {
             Some(shared) => Prepared::shared("", shared),
-            None => self.prepare_anew("", &n.text, &types).ok()?,
+            None => self.prepare_anew("", n.text(), &types).ok()?,
         };
         let analysed = prepared.analysed.lock().clone();
         let query = prepared.stmt.as_ref().is_some_and(|s| is_query(&s.stmt));
