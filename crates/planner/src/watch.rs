@@ -149,11 +149,11 @@ impl Grounds {
             let of = &asked.of;
             let now = of.share(env, &value_of(&asked.value, env)?)?;
             match direction(env, of.op, of.var_left)? {
-                Some((_, less, _)) if is_order(env, asked)? => {
-                    note_end(&mut ends, asked, less, now);
+                Some((_, less, _)) => note_end(&mut ends, asked, less, now),
+                None if !similar(now * of.v.tuples, asked.answer * of.v.tuples) => {
+                    return Ok(false);
                 }
-                _ if !similar(now * of.v.tuples, asked.answer * of.v.tuples) => return Ok(false),
-                _ => {}
+                None => {}
             }
         }
         Ok(ends.iter().all(Ends::are_similar))
@@ -189,10 +189,6 @@ fn note_end<'a>(ends: &mut Vec<Ends<'a>>, asked: &'a Asked<Comparison>, less: bo
     *end = Some((asked.answer.min(then), now.min(before)));
 }
 
-fn is_order(env: &Env, asked: &Asked<Comparison>) -> Result<bool> {
-    Ok(!matches!(env.catalog.operator(asked.of.op)?.rest.0, 101 | 102))
-}
-
 fn similar(a: f64, b: f64) -> bool {
     let most = a.max(b);
     most <= FEW_ROWS || (a - b).abs() <= TOLERANCE * most
@@ -206,18 +202,20 @@ pub fn rows_wanted(value: &Expr) -> f64 {
     }
 }
 
-/// An expression whose parameters have their values, for estimates; and whether a value counted.
-pub fn estimated(env: &Env, e: &Expr) -> Result<(Expr, bool)> {
-    let Some(watch) = env.watch else { return Ok((simplify(e.clone(), env, true)?, false)) };
+/// An expression whose parameters have their values, for estimates; and the watch, if a value
+/// counted: it is to be told what for.
+pub fn estimated<'a>(env: &Env<'a>, e: &Expr) -> Result<(Expr, Option<&'a Watch>)> {
+    let Some(watch) = env.watch else { return Ok((simplify(e.clone(), env, true)?, None)) };
     let before = watch.looked.replace(false);
     let value = simplify(e.clone(), env, true)?;
-    Ok((value, watch.looked.replace(before)))
+    let counted = watch.looked.replace(before);
+    Ok((value, counted.then_some(watch)))
 }
 
 /// The same; the usual ones are made without evaluation.
 fn value_of(e: &Expr, env: &Env) -> Result<Expr> {
     if let Expr::Func(f) = e
-        && matches!(f.form, CoercionForm::ImplicitCast | CoercionForm::ExplicitCast)
+        && is_cast(f)
         && let [Expr::Param(_)] = &f.args[..]
         && let Expr::Const(mut c) = value_of(&f.args[0], env)?
         && let Some(value) = widened(&c.value, f.ret_type.0)

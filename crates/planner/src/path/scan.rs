@@ -300,8 +300,8 @@ impl Root<'_> {
                 Ok(Some(((n[1] - n[0] + step) / step).floor().max(0.0)))
             }
             2331 => {
-                let (array, by_value) = crate::watch::estimated(self.env, &args[0])?;
-                if by_value && let Some(watch) = self.env.watch {
+                let (array, watch) = crate::watch::estimated(self.env, &args[0])?;
+                if let Some(watch) = watch {
                     watch.lose();
                 }
                 Ok(Some(self.array_length(&array)))

@@ -125,10 +125,14 @@ impl Order {
 }
 
 /// Of an operator of order: what it is with the column to the left, whether it keeps what is
-/// less, and whether it keeps what is equal. None: it has no commutator.
+/// less, and whether it keeps what is equal. None: it is another operator, or has no commutator.
 pub fn direction(env: &Env, op: Oid, var_left: bool) -> Result<Option<(Oid, bool, bool)>> {
     let desc = env.catalog.operator(op)?;
-    let less = matches!(desc.rest.0, 103 | 336);
+    let less = match desc.rest.0 {
+        103 | 336 => true,
+        104 | 337 => false,
+        _ => return Ok(None),
+    };
     if var_left {
         return Ok(Some((op, less, matches!(desc.rest.0, 336 | 337))));
     }

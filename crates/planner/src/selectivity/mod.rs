@@ -382,12 +382,12 @@ impl Root<'_> {
         let op = self.env.catalog.operator(s.op)?;
         let is_eq = op.rest == Oid(101);
         let is_ne = op.rest == Oid(102);
-        let (elements, by_value) = match (&s.args[1], self.env.watch) {
+        let (elements, watch) = match (&s.args[1], self.env.watch) {
             // Each of them is looked at by itself.
-            (Expr::Array(a), Some(_)) if !a.multidims => (Some(a.elements.clone()), false),
+            (Expr::Array(a), Some(_)) if !a.multidims => (Some(a.elements.clone()), None),
             (array, _) => {
-                let (array, by_value) = watch::estimated(self.env, array)?;
-                (self.env.array_elements(&array)?, by_value)
+                let (array, watch) = watch::estimated(self.env, array)?;
+                (self.env.array_elements(&array)?, watch)
             }
         };
         let element_sel = |e: &Expr| -> Result<f64> {
@@ -403,16 +403,11 @@ impl Root<'_> {
         let Some(elements) = elements else {
             // Ten elements are assumed where the array is not known.
             let dummy = Expr::CaseTest { ty: op.right, typmod: -1, collation: Oid::INVALID };
-            let one = element_sel(&dummy)?;
-            let mut sel = if s.use_or { 0.0 } else { 1.0 };
-            for _ in 0..10 {
-                sel = if s.use_or { sel + one - sel * one } else { sel * one };
-            }
-            return Ok(sel);
+            return Ok(of_any(&[element_sel(&dummy)?; 10], s.use_or, false));
         };
         let shares = elements.iter().map(element_sel).collect::<Result<Vec<_>>>()?;
         let sel = of_any(&shares, s.use_or, if s.use_or { is_eq } else { is_ne });
-        if by_value && let Some(watch) = self.env.watch {
+        if let Some(watch) = watch {
             let first = elements.first().filter(|_| s.use_or && is_eq);
             let of =
                 first.map(|e| self.split(&[s.args[0].clone(), e.clone()], var_rel)).transpose()?;

@@ -49,8 +49,7 @@ impl Root<'_> {
             });
         };
         let unknown = &args[usize::from(var_left)];
-        let (other, by_value) = watch::estimated(self.env, unknown)?;
-        let watch = self.env.watch.filter(|_| by_value);
+        let (other, watch) = watch::estimated(self.env, unknown)?;
         let compares = match desc.rest.0 {
             101 | 102 => true,
             103 | 104 | 336 | 337 => v.attno != Some(-1),

@@ -81,8 +81,8 @@ impl Root<'_> {
     fn limit_estimates(&self) -> (f64, Option<f64>, Option<f64>) {
         let known = |e: &Option<Expr>| -> Option<f64> {
             let e = e.as_ref()?;
-            let (folded, by_value) = watch::estimated(self.env, e).ok()?;
-            if by_value && let Some(watch) = self.env.watch {
+            let (folded, watch) = watch::estimated(self.env, e).ok()?;
+            if let Some(watch) = watch {
                 watch.counted(e, watch::rows_wanted(&folded));
             }
             match folded {
