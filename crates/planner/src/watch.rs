@@ -194,10 +194,10 @@ fn similar(a: f64, b: f64) -> bool {
     most <= FEW_ROWS || (a - b).abs() <= TOLERANCE * most
 }
 
-/// Rows that LIMIT or OFFSET says, -1 for all of them.
+/// Rows that LIMIT or OFFSET says; NULL is more than any number.
 pub fn rows_wanted(value: &Expr) -> f64 {
     match value {
-        Expr::Const(c) => as_number(&c.value).unwrap_or(-1.0),
+        Expr::Const(c) => as_number(&c.value).unwrap_or(f64::MAX),
         _ => 0.0,
     }
 }

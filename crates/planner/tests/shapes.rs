@@ -217,4 +217,18 @@ fn arrays_are_estimated_by_their_elements() {
     assert!(holds(array(45)));
     assert!(!holds(array(5)));
     assert!(!holds(Datum::Null));
+    assert!(grounds(sql, &[Datum::Null]).is_none(), "an array without elements to look at");
+}
+
+#[test]
+fn no_limit_is_like_no_small_one() {
+    let sql = "SELECT relname FROM pg_class LIMIT $1";
+    let holds = |made: Datum, now: Datum| {
+        let made = grounds(sql, &[made]).expect("values that only estimate");
+        with_planner(sql, 1000, (Some(&[now]), None), |_, env| made.hold(env).unwrap())
+    };
+    assert!(holds(Datum::I64(2), Datum::I64(3)));
+    assert!(holds(Datum::Null, Datum::Null));
+    assert!(!holds(Datum::I64(2), Datum::Null));
+    assert!(!holds(Datum::Null, Datum::I64(2)));
 }

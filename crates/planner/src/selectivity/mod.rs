@@ -401,6 +401,9 @@ impl Root<'_> {
             }
         };
         let Some(elements) = elements else {
+            if let Some(watch) = watch {
+                watch.lose();
+            }
             // Ten elements are assumed where the array is not known.
             let dummy = Expr::CaseTest { ty: op.right, typmod: -1, collation: Oid::INVALID };
             return Ok(of_any(&[element_sel(&dummy)?; 10], s.use_or, false));
