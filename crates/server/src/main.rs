@@ -31,8 +31,7 @@ use std::path::Path;
 
 /// Statements allocate much, on threads that come and go between sessions.
 #[global_allocator]
-static ALLOCATOR: os::memory::Counting<mimalloc::MiMalloc> =
-    os::memory::Counting(mimalloc::MiMalloc);
+static ALLOCATOR: os::memory::Allocator = os::memory::Allocator;
 
 const PROGRAMS: &str = "postgres, initdb, pg_ctl, pg_isready, pg_controldata, createdb, dropdb, \
                         createuser, dropuser, vacuumdb, reindexdb, clusterdb, oid2name, \
