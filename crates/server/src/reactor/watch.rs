@@ -1,6 +1,7 @@
-//! The watcher: looks about once a millisecond whether some reactor's owner has been serving the
-//! same connection since the last look, and takes the reactor away from it. It sleeps while nothing
-//! runs.
+//! The watcher: looks every few milliseconds whether some reactor's owner has been serving the same
+//! connection since the last look, and takes the reactor away from it. Where that happens it looks
+//! more often: a server that only has short statements is seldom disturbed, one that has long ones
+//! too lets the short ones wait for a millisecond or two. It sleeps while nothing runs.
 
 use super::{BUSY, Peer, Reactor};
 use os::sync::{futex_wait, futex_wake};
@@ -8,7 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-const LOOK: Duration = Duration::from_micros(1000);
+/// Time between looks while reactors are being taken away.
+const LOOK: Duration = Duration::from_millis(1);
+/// The same when none has been for [`CALM_LOOKS`] looks.
+const CALM_LOOK: Duration = Duration::from_millis(4);
+const CALM_LOOKS: u32 = 256;
 /// Looks at nothing before it goes to sleep.
 const IDLE_LOOKS: u32 = 50;
 
@@ -43,15 +48,17 @@ impl Watcher {
     /// Watches until it is stopped; the body of its thread.
     pub fn run<P: Peer>(&self, reactors: &[Arc<Reactor<P>>]) {
         let mut last: Vec<u64> = reactors.iter().map(|r| r.seen()).collect();
-        let mut quiet = 0;
+        let (mut quiet, mut calm) = (0, CALM_LOOKS);
         while !self.stopping.load(Ordering::SeqCst) {
-            os::thread::sleep(LOOK);
+            os::thread::sleep(if calm < CALM_LOOKS { LOOK } else { CALM_LOOK });
             quiet += 1;
+            calm = (calm + 1).min(CALM_LOOKS);
             for (reactor, last) in reactors.iter().zip(&mut last) {
                 let seen = reactor.seen();
                 if seen & BUSY != 0 {
                     quiet = 0;
                     if seen == *last {
+                        calm = 0;
                         reactor.take_away(seen);
                     }
                 }
