@@ -2,7 +2,7 @@
 
 use super::index_keys::IndexKeys;
 use super::scan::{TableScan, start_stand_in};
-use super::{Node, NodeSpec};
+use super::{FoundRow, Node, NodeSpec, OnlyRow};
 use crate::batch::take;
 use crate::compile::PlanCompiler;
 use crate::counts;
@@ -14,7 +14,7 @@ use access::index::{Direction, IndexRel, IndexScan as Scan, ScanOptions};
 use base::{Error, Oid, Result, Tid};
 use ir::{Plan, ScanDirection};
 use std::sync::Arc;
-use types::{BATCH_ROWS, Batch, ColumnBuilder};
+use types::{BATCH_ROWS, Batch, ColumnBuilder, Datum};
 
 /// Rows to read at once when there are conditions on them.
 const READ_AHEAD: usize = 64;
@@ -108,6 +108,40 @@ impl NodeSpec for IndexScanSpec {
 
     fn as_index_scan(&self) -> Option<&IndexScanSpec> {
         Some(self)
+    }
+
+    fn only_row(&self, run: &mut Run, whole: bool) -> Result<OnlyRow> {
+        let table = &self.table;
+        let Some(order) = &self.whole else { return Ok(OnlyRow::Unknown) };
+        if run.snapshot.serial().is_some() || !table.output.qual.is_empty() {
+            return Ok(OnlyRow::Unknown);
+        }
+        let key = self.keys.whole_eval(order, run)?;
+        let snapshot = Arc::clone(&run.snapshot);
+        let storage = run.cx.storage()?;
+        let viewer = Viewer::mvcc(storage, &snapshot);
+        let mut tids = Vec::new();
+        self.index.am().lookup(storage, &self.index, &key, &mut tids)?;
+        let needed = match whole {
+            true => table.rel.tuple.natts(),
+            false => table.attrs.last().map_or(0, |a| a + 1),
+        };
+        let mut values = vec![Datum::Null; needed];
+        for tid in &tids {
+            match table.heap().fetch(*tid, &viewer, &mut values)? {
+                Found::Row(at) => {
+                    counts::scanned(counted(&self.index), 1, tids.len() as u64, 1);
+                    let columns = table.project_row(run, &values, at)?;
+                    let whole = whole.then_some(values);
+                    return Ok(OnlyRow::Found(FoundRow { columns, whole }));
+                }
+                // A scan marks such entries.
+                Found::DeadToAll => return Ok(OnlyRow::Unknown),
+                Found::None => {}
+            }
+        }
+        counts::scanned(counted(&self.index), 1, tids.len() as u64, 0);
+        Ok(OnlyRow::None)
     }
 }
 

@@ -43,7 +43,7 @@ use crate::instrument::Instrumented;
 use crate::run::Run;
 use base::Result;
 use std::sync::Arc;
-use types::{Batch, PhysType};
+use types::{Batch, Datum, PhysType};
 
 /// A running node.
 pub(crate) trait Node: Send {
@@ -67,6 +67,28 @@ pub(crate) trait NodeSpec: Send + Sync {
     fn as_index_scan(&self) -> Option<&index_scan::IndexScanSpec> {
         None
     }
+
+    /// Its only row, if it is sure to have one at most and can give it without a state: for
+    /// statements that change one row. `whole` asks for the table's row, too.
+    fn only_row(&self, _run: &mut Run, _whole: bool) -> Result<OnlyRow> {
+        Ok(OnlyRow::Unknown)
+    }
+}
+
+/// What [`NodeSpec::only_row`] finds.
+pub(crate) enum OnlyRow {
+    /// A state is needed to tell.
+    Unknown,
+    None,
+    Found(FoundRow),
+}
+
+/// A row without a batch around it.
+pub(crate) struct FoundRow {
+    /// The node's columns.
+    pub columns: Vec<Datum>,
+    /// All columns of the row of the table that it was made of, if that is known.
+    pub whole: Option<Vec<Datum>>,
 }
 
 /// A compiled node with what its parent needs to know.

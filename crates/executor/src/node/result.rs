@@ -1,7 +1,7 @@
 //! Result: one row of expressions, or the child's rows if conditions that do not depend on them
 //! hold.
 
-use super::{Child, Node, NodeSpec};
+use super::{Child, FoundRow, Node, NodeSpec, OnlyRow};
 use crate::batch;
 use crate::compile::PlanCompiler;
 use crate::expr::{Qual, RowInput, VarMap};
@@ -63,6 +63,29 @@ impl NodeSpec for ResultSpec {
         let pump = Pump::default();
         Ok(Box::new(ResultNode { spec: self, child, pump, checked: false, done: false }))
     }
+
+    fn only_row(&self, run: &mut Run, _whole: bool) -> Result<OnlyRow> {
+        if self.child.is_some() {
+            return Ok(OnlyRow::Unknown);
+        }
+        let holds = self.constant.test(run, RowInput::None)?
+            && self.output.qual.test(run, RowInput::None)?;
+        Ok(match holds {
+            true => OnlyRow::Found(FoundRow { columns: self.row(run)?, whole: None }),
+            false => OnlyRow::None,
+        })
+    }
+}
+
+impl ResultSpec {
+    /// The row of expressions.
+    fn row(&self, run: &mut Run) -> Result<Vec<Datum>> {
+        let mut columns = Vec::with_capacity(self.output.target.len());
+        for prog in &self.output.target {
+            columns.push(prog.eval(run, RowInput::None)?);
+        }
+        Ok(columns)
+    }
 }
 
 impl Node for ResultNode {
@@ -84,10 +107,7 @@ impl Node for ResultNode {
         if row.rows() == 0 {
             return Ok(None);
         }
-        let mut columns = Vec::with_capacity(output.target.len());
-        for prog in &output.target {
-            columns.push(prog.eval(run, RowInput::None)?);
-        }
+        let columns = self.spec.row(run)?;
         Ok(Some(batch::one_row(&columns, &output.phys())))
     }
 

@@ -6,7 +6,7 @@ use super::Node;
 use crate::batch::{builders, finish};
 use crate::compile::PlanCompiler;
 use crate::expr::compile::{SpaceColumns, VarSpace};
-use crate::expr::{Qual, VarMap};
+use crate::expr::{Qual, RowInput, VarMap};
 use crate::output::{Output, Pump};
 use crate::run::Run;
 use access::heap::{HeapRel, SystemColumns};
@@ -159,6 +159,28 @@ impl TableScan {
             }
             batch.columns.push(Arc::new(b.finish()));
         }
+    }
+
+    /// What the target list makes of one row of the table: `values` are its first columns, as many
+    /// as are needed, and `at` is its place.
+    pub fn project_row(&self, run: &mut Run, values: &[Datum], at: Tid) -> Result<Vec<Datum>> {
+        let mut input = Vec::with_capacity(self.attrs.len() + self.system.len());
+        input.extend(self.attrs.iter().map(|a| values[*a].clone()));
+        let system = match self.wants_system() {
+            true => Some(self.heap().system_columns(at)?),
+            false => None,
+        };
+        for number in &self.system {
+            input.push(match *number {
+                CTID => tid_datum(at),
+                other => Datum::U32(system_value(other, self.rel.oid, system.as_ref())),
+            });
+        }
+        let mut row = Vec::with_capacity(self.output.target.len());
+        for prog in &self.output.target {
+            row.push(prog.eval(run, RowInput::Row(&input))?);
+        }
+        Ok(row)
     }
 
     /// The node that gives the stand-in row, if there is one for this table.

@@ -15,7 +15,7 @@ mod update;
 
 pub(crate) use rel::ResultRel;
 
-use super::{Child, Node, NodeSpec};
+use super::{Child, FoundRow, Node, NodeSpec, OnlyRow};
 use crate::batch::Collector;
 use crate::compile::PlanCompiler;
 use crate::expr::{Prog, RowInput, VarMap};
@@ -84,7 +84,10 @@ pub(crate) struct ModifySpec {
 
 struct ModifyNode {
     spec: Arc<ModifySpec>,
-    child: Box<dyn Node>,
+    /// Not started if its only row was to be had without.
+    child: Option<Box<dyn Node>>,
+    /// The child's spec has been asked for its only row.
+    asked: bool,
     rest: Option<(Batch, usize)>,
     begun: bool,
     done: bool,
@@ -338,6 +341,11 @@ impl TargetProg {
         })
     }
 
+    /// An update has to know what the row was.
+    fn needs_old(&self) -> bool {
+        !self.assigns_all || self.rel.hooked || self.returning.is_some()
+    }
+
     /// Checks the conditions of these kinds for a new row.
     fn check_options(&self, run: &mut Run, row: &[Datum], kinds: &[CheckOptionKind]) -> Result<()> {
         for o in self.options.iter().filter(|o| kinds.contains(&o.kind)) {
@@ -382,8 +390,15 @@ impl TargetProg {
 
 impl NodeSpec for ModifySpec {
     fn start(self: Arc<Self>, run: &mut Run) -> Result<Box<dyn Node>> {
-        let child = self.child.start(run)?;
-        Ok(Box::new(ModifyNode { spec: self, child, rest: None, begun: false, done: false }))
+        // What is watched, or run again for other rows, is the node.
+        let alone = run.instrumentation.is_none() && run.recheck.is_none();
+        let child = match alone && self.operation != CmdType::Merge {
+            true => None,
+            false => Some(self.child.start(run)?),
+        };
+        let state =
+            ModifyNode { child, asked: false, rest: None, begun: false, done: false, spec: self };
+        Ok(Box::new(state))
     }
 }
 
@@ -437,8 +452,14 @@ impl ModifySpec {
         self.ctid.and_then(|c| super::scan::datum_tid(&row[c]))
     }
 
-    /// Makes the change that one row of the child asks for.
-    fn change(&self, run: &mut Run, row: Vec<Datum>) -> Result<Option<(Done, Vec<Datum>)>> {
+    /// Makes the change that one row of the child asks for; `whole` are all columns of the row to
+    /// change if they are known.
+    fn change(
+        &self,
+        run: &mut Run,
+        row: Vec<Datum>,
+        whole: Option<Vec<Datum>>,
+    ) -> Result<Option<(Done, Vec<Datum>)>> {
         let x = exec_txn(run)?;
         let x = x.borrow();
         match self.operation {
@@ -449,7 +470,7 @@ impl ModifySpec {
                 let target = self.target_of(&row)?;
                 let tid = self.row_place(&row).ok_or_else(|| Error::internal("ctid is NULL"))?;
                 match self.operation {
-                    CmdType::Update => update::update(self, run, &x, target, tid, row),
+                    CmdType::Update => update::update(self, run, &x, target, tid, row, whole),
                     _ => delete::delete(self, run, &x, target, tid, row),
                 }
             }
@@ -475,18 +496,42 @@ fn exec_txn<'a>(run: &Run<'a>) -> Result<HeldTxn<'a>> {
 }
 
 impl ModifyNode {
+    /// The child's only row if it needs no run of the child; the child is started if it does.
+    fn only_row(&mut self, run: &mut Run) -> Result<OnlyRow> {
+        if self.child.is_some() {
+            return Ok(OnlyRow::Unknown);
+        }
+        if std::mem::replace(&mut self.asked, true) {
+            return Ok(OnlyRow::None);
+        }
+        let spec = &self.spec;
+        let first = spec.targets.first();
+        let whole = spec.operation == CmdType::Update && first.is_some_and(TargetProg::needs_old);
+        let found = spec.child.spec.only_row(run, whole)?;
+        if matches!(found, OnlyRow::Unknown) {
+            self.child = Some(spec.child.start(run)?);
+        }
+        Ok(found)
+    }
+
     /// The next row of the child.
-    fn next_row(&mut self, run: &mut Run, demand: usize) -> Result<Option<Vec<Datum>>> {
+    fn next_row(&mut self, run: &mut Run, demand: usize) -> Result<Option<FoundRow>> {
+        match self.only_row(run)? {
+            OnlyRow::Unknown => {}
+            OnlyRow::None => return Ok(None),
+            OnlyRow::Found(row) => return Ok(Some(row)),
+        }
+        let Some(child) = &mut self.child else { return Ok(None) };
         if self.rest.is_none() {
-            self.rest = self.child.next(run, demand.min(BATCH_ROWS))?.map(|b| (b, 0));
+            self.rest = child.next(run, demand.min(BATCH_ROWS))?.map(|b| (b, 0));
         }
         let Some((batch, n)) = &mut self.rest else { return Ok(None) };
-        let row = batch.row(batch.position(*n));
+        let columns = batch.row(batch.position(*n));
         *n += 1;
         if *n >= batch.rows() {
             self.rest = None;
         }
-        Ok(Some(row))
+        Ok(Some(FoundRow { columns, whole: None }))
     }
 
     fn begin(&mut self, run: &mut Run) -> Result<()> {
@@ -499,11 +544,21 @@ impl ModifyNode {
     /// Makes all changes; nothing is returned.
     fn run_silently(&mut self, run: &mut Run) -> Result<()> {
         let spec = Arc::clone(&self.spec);
+        match self.only_row(run)? {
+            OnlyRow::Unknown => {}
+            OnlyRow::None => return Ok(()),
+            OnlyRow::Found(row) => {
+                let done = spec.change(run, row.columns, row.whole)?;
+                run.processed += u64::from(done.is_some() && spec.can_set_tag);
+                return Ok(());
+            }
+        }
+        let Some(child) = &mut self.child else { return Ok(()) };
         let bulk = spec.operation == CmdType::Insert
             && spec.conflict.is_none()
             && spec.router.is_none()
             && !spec.targets[0].rel.hooked;
-        while let Some(batch) = self.child.next(run, BATCH_ROWS)? {
+        while let Some(batch) = child.next(run, BATCH_ROWS)? {
             run.check_interrupts()?;
             if bulk && batch.rows() > 1 {
                 let made = insert::insert_many(run, &spec.targets[0], &batch)?;
@@ -512,7 +567,7 @@ impl ModifyNode {
             }
             for n in 0..batch.rows() {
                 let row = batch.row(batch.position(n));
-                if spec.change(run, row)?.is_some() && spec.can_set_tag {
+                if spec.change(run, row, None)?.is_some() && spec.can_set_tag {
                     run.processed += 1;
                 }
             }
@@ -542,7 +597,7 @@ impl Node for ModifyNode {
         }
         let mut out = Collector::new(&spec.phys);
         while out.rows() < demand.min(BATCH_ROWS) {
-            let Some(row) = self.next_row(run, demand)? else {
+            let Some(FoundRow { columns: row, whole }) = self.next_row(run, demand)? else {
                 self.finish(run)?;
                 break;
             };
@@ -555,7 +610,7 @@ impl Node for ModifyNode {
                 }
                 _ => spec.target_of(&row)?,
             };
-            let Some((done, row)) = spec.change(run, row)? else { continue };
+            let Some((done, row)) = spec.change(run, row, whole)? else { continue };
             if spec.can_set_tag {
                 run.processed += 1;
             }

@@ -23,7 +23,8 @@ pub(super) enum Attempt {
     Changed(Outcome),
 }
 
-/// Updates the row at `tid` to what the child's row says.
+/// Updates the row at `tid` to what the child's row says. `whole` are its columns, if they are
+/// known.
 pub(super) fn update(
     spec: &ModifySpec,
     run: &mut Run,
@@ -31,12 +32,14 @@ pub(super) fn update(
     target: &TargetProg,
     mut tid: Tid,
     mut child: Vec<Datum>,
+    mut whole: Option<Vec<Datum>>,
 ) -> Result<Option<(Done, Vec<Datum>)>> {
     loop {
-        let mut old = vec![Datum::Null; target.rel.natts()];
-        if !target.assigns_all || target.rel.hooked || target.returning.is_some() {
-            old = fetch_any(run, target.rel.heap(), tid)?;
-        }
+        let old = match whole.take() {
+            Some(row) => row,
+            None if target.needs_old() => fetch_any(run, target.rel.heap(), tid)?,
+            None => vec![Datum::Null; target.rel.natts()],
+        };
         let mut new = old.clone();
         for (column, value) in target.assigned.iter().zip(&child) {
             new[*column] = value.clone();
