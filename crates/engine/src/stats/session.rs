@@ -88,6 +88,21 @@ struct Kept {
     functions: HashMap<Key, Calls, RandomState>,
 }
 
+impl Kept {
+    /// Relations up to which the next transaction finds the maps made.
+    const FEW: usize = 32;
+
+    /// Forgets everything; false if that leaves too much memory.
+    fn clear(&mut self) -> bool {
+        self.relations.clear();
+        self.blocks.clear();
+        self.functions.clear();
+        let sizes =
+            [self.relations.capacity(), self.blocks.capacity(), self.functions.capacity()];
+        sizes.iter().all(|n| *n <= Kept::FEW)
+    }
+}
+
 /// What a session's open transaction has counted.
 #[derive(Default)]
 pub(crate) struct OpenCounts(Mutex<Option<Box<Kept>>>);
@@ -112,7 +127,7 @@ impl OpenCounts {
     /// The transaction is over.
     pub fn forget(&self) {
         forget_statement();
-        self.0.lock().take();
+        self.0.lock().take_if(|kept| !kept.clear());
     }
 
     /// A relation's counters.
