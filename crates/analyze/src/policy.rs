@@ -177,9 +177,6 @@ pub(crate) fn secure_target(env: &Env, query: &mut Query, rel: &Arc<RelationDesc
     if !binds(env.catalog, rel, user)? {
         return Ok(());
     }
-    if query.command == CmdType::Merge {
-        return Err(base::Error::unsupported("MERGE into a table with row security"));
-    }
     query.has_row_security = true;
     let reads = query.rte(target).perms.as_ref().is_some_and(|p| p.required & 2 != 0);
     let using = |command| condition(env, rel, user, command, false, target);
@@ -210,6 +207,26 @@ pub(crate) fn secure_target(env: &Env, query: &mut Query, rel: &Arc<RelationDesc
                 checks.push((CheckOptionKind::RlsConflict, b'w', false));
                 checks.push((CheckOptionKind::RlsConflict, b'r', false));
                 checks.push((CheckOptionKind::RlsUpdate, b'w', true));
+                if reads {
+                    checks.push((CheckOptionKind::RlsUpdate, b'r', false));
+                }
+            }
+        }
+        // What becomes of a row is known once it is found: a row that may not be changed is an
+        // error then, as in ON CONFLICT.
+        CmdType::Merge => {
+            if reads {
+                quals.push(using(b'r')?);
+            }
+            checks.push((CheckOptionKind::RlsMergeUpdate, b'w', false));
+            checks.push((CheckOptionKind::RlsUpdate, b'w', true));
+            if reads {
+                checks.push((CheckOptionKind::RlsUpdate, b'r', false));
+            }
+            checks.push((CheckOptionKind::RlsMergeDelete, b'd', false));
+            checks.push((CheckOptionKind::RlsInsert, b'a', true));
+            if reads && !query.returning.is_empty() {
+                checks.push((CheckOptionKind::RlsInsert, b'r', false));
             }
         }
         _ => {}

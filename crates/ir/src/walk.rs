@@ -515,6 +515,7 @@ fn modify_exprs_mut(m: &mut ModifyTable, f: &mut dyn FnMut(&mut Expr)) {
             a.target_list.iter_mut().for_each(|t| f(&mut t.expr));
         }
     }
+    m.root_options.iter_mut().for_each(|w| f(&mut w.qual));
     if let Some(c) = &mut m.on_conflict {
         c.set.iter_mut().for_each(|t| f(&mut t.expr));
         c.where_.iter_mut().for_each(f);

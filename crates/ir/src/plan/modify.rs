@@ -71,6 +71,9 @@ pub struct ModifyTable {
     /// Its root, if partitioned or inherited; else 0.
     pub root: u32,
     pub targets: Vec<ModifyTarget>,
+    /// Check options over rows of the root, for partitions that rows move to and that are not
+    /// among the targets.
+    pub root_options: Vec<WithCheckOption>,
     pub on_conflict: Option<Box<PlanOnConflict>>,
     pub row_marks: Vec<PlanRowMark>,
     /// Exec param by which the re-check of changed rows is told apart.

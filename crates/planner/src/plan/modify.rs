@@ -42,6 +42,10 @@ impl Root<'_> {
             _ => Vec::new(),
         };
         let root = if members.is_empty() { 0 } else { rtindex };
+        let root_options = match members.is_empty() {
+            true => Vec::new(),
+            false => target.with_check_options.clone(),
+        };
         let targets = match members.is_empty() {
             true => vec![target],
             false => members
@@ -61,6 +65,7 @@ impl Root<'_> {
             nominal: rtindex,
             root,
             targets,
+            root_options,
             on_conflict,
             row_marks: self.row_marks.clone(),
             recheck_param: *recheck_param,

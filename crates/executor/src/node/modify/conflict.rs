@@ -4,7 +4,7 @@
 //! inserted, and its entries go to the arbiters first: should one of them find a conflict after
 //! all, the row is taken back and everything begins anew.
 
-use super::insert::{finish, prepare};
+use super::insert::{CHECKS, finish, prepare};
 use super::recheck::{fetch_any, serialization_failure};
 use super::route::{Router, mapped};
 use super::update::{Attempt, update_row};
@@ -179,7 +179,7 @@ pub(super) fn insert(
     route: Option<(&Router, usize)>,
     row: Vec<Datum>,
 ) -> Result<Option<Done>> {
-    let Some(row) = prepare(run, target, row)? else { return Ok(None) };
+    let Some(row) = prepare(run, target, row, CHECKS)? else { return Ok(None) };
     let rel = &target.rel;
     loop {
         run.check_interrupts()?;

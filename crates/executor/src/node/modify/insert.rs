@@ -11,7 +11,7 @@ use ir::{CheckOptionKind, CmdType};
 use types::{Batch, Datum};
 
 /// Conditions that an inserted row must satisfy.
-const CHECKS: &[CheckOptionKind] = &[CheckOptionKind::RlsInsert];
+pub(super) const CHECKS: CheckOptionKind = CheckOptionKind::RlsInsert;
 
 /// Inserts the row that a child's row is.
 pub(super) fn insert(
@@ -37,16 +37,18 @@ pub(super) fn routed(
     x: &ExecTxn<'_>,
     child: Vec<Datum>,
 ) -> Result<Option<(Done, Vec<Datum>)>> {
-    let Some(done) = insert_routed(spec, run, x, &child)? else { return Ok(None) };
+    let Some(done) = insert_routed(spec, run, x, &child, CHECKS)? else { return Ok(None) };
     Ok(Some((done, child)))
 }
 
-/// Inserts a row that has the root's columns; what was done has them too.
+/// Inserts a row that has the root's columns; what was done has them too. `checks`: those of an
+/// UPDATE if that moves the row.
 pub(super) fn insert_routed(
     spec: &ModifySpec,
     run: &mut Run,
     x: &ExecTxn<'_>,
     row: &[Datum],
+    checks: CheckOptionKind,
 ) -> Result<Option<Done>> {
     let Some(router) = &spec.router else { return Ok(None) };
     let n = router.find(run, row)?;
@@ -54,7 +56,7 @@ pub(super) fn insert_routed(
     let own = mapped(&leaf.map, &row[..row.len().min(leaf_width(leaf, row))]);
     let done = match spec.leaf_conflicts.get(n) {
         Some(c) => conflict::insert(run, x, target, c, Some((router, n)), own)?,
-        None => insert_into_leaf(run, x, target, own)?,
+        None => insert_into_leaf(run, x, target, own, checks)?,
     };
     let Some(mut done) = done else { return Ok(None) };
     done.table = Some(leaf.oid);
@@ -69,8 +71,9 @@ fn insert_into_leaf(
     x: &ExecTxn<'_>,
     target: &TargetProg,
     own: Vec<Datum>,
+    checks: CheckOptionKind,
 ) -> Result<Option<Done>> {
-    let Some(own) = prepare(run, target, own)? else { return Ok(None) };
+    let Some(own) = prepare(run, target, own, checks)? else { return Ok(None) };
     if target.rel.hooked {
         target.rel.check_belongs(run, &own)?;
     }
@@ -89,6 +92,7 @@ pub(super) fn prepare(
     run: &mut Run,
     target: &TargetProg,
     mut row: Vec<Datum>,
+    checks: CheckOptionKind,
 ) -> Result<Option<Vec<Datum>>> {
     let rel = &target.rel;
     if rel.hooked {
@@ -106,12 +110,7 @@ pub(super) fn prepare(
         }
     }
     rel.generate(run, &mut row)?;
-    // MERGE's UPDATE moved it here.
-    let checks = match run.merge_action {
-        Some("UPDATE") => &[CheckOptionKind::RlsUpdate, CheckOptionKind::RlsMergeUpdate],
-        _ => CHECKS,
-    };
-    target.check_options(run, &row, checks)?;
+    target.check_options(run, &row, &[checks])?;
     rel.check(run, &row)?;
     Ok(Some(row))
 }
@@ -123,7 +122,7 @@ pub(super) fn insert_row(
     target: &TargetProg,
     row: Vec<Datum>,
 ) -> Result<Option<Done>> {
-    let Some(row) = prepare(run, target, row)? else { return Ok(None) };
+    let Some(row) = prepare(run, target, row, CHECKS)? else { return Ok(None) };
     let rel = &target.rel;
     rel.check_belongs(run, &row)?;
     let tid = rel.heap().insert(x, &row)?;
@@ -164,7 +163,7 @@ pub(super) fn insert_many(run: &mut Run, target: &TargetProg, batch: &Batch) -> 
         let mut row = batch.row(i);
         row.resize(natts, Datum::Null);
         rel.generate(run, &mut row)?;
-        target.check_options(run, &row, CHECKS)?;
+        target.check_options(run, &row, &[CHECKS])?;
         rel.check(run, &row)?;
         rel.check_belongs(run, &row)?;
         rows.push(row);

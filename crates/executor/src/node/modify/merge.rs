@@ -3,7 +3,7 @@
 //! The child joins source and target. A row without the target's ctid is a source row without a
 //! match; one for which the join condition does not hold is a target row without a match.
 
-use super::insert::{insert_routed, insert_row};
+use super::insert::{CHECKS, insert_routed, insert_row};
 use super::recheck::fetch_any;
 use super::route::mapped;
 use super::update::{Attempt, follow, move_row, update_row};
@@ -16,7 +16,7 @@ use crate::node::scan::{CTID, TABLE_OID, tid_datum};
 use crate::run::Run;
 use access::ExecTxn;
 use base::{Error, Result, err};
-use ir::{CmdType, MergeMatch, ModifyTarget};
+use ir::{CheckOptionKind, CmdType, MergeMatch, ModifyTarget};
 use txn::RowStrength;
 use types::Datum;
 
@@ -134,7 +134,7 @@ fn insert_unmatched(
     }
     run.merge_action = Some("INSERT");
     let Some(router) = &spec.router else { return insert_row(run, x, target, row) };
-    let mut done = insert_routed(spec, run, x, &row)?;
+    let mut done = insert_routed(spec, run, x, &row, CHECKS)?;
     // RETURNING reads a row of the target.
     let own = router.leaves.iter().find(|l| l.oid == target.rel.rel.oid);
     if let (Some(Done { new: Some((_, row)), .. }), Some(leaf)) = (&mut done, own) {
@@ -165,6 +165,7 @@ pub(super) fn merge(
         let Some(action) = prog.choose(run, matched, &input)? else { return Ok(None) };
         let attempt = match action.command {
             CmdType::Update => {
+                target.check_options(run, &old, &[CheckOptionKind::RlsMergeUpdate])?;
                 let mut new = old.clone();
                 for (column, value) in &action.set {
                     new[*column] = value.eval(run, RowInput::Row(&input))?;
@@ -176,6 +177,7 @@ pub(super) fn merge(
                 }
             }
             CmdType::Delete => {
+                target.check_options(run, &old, &[CheckOptionKind::RlsMergeDelete])?;
                 run.merge_action = Some("DELETE");
                 match delete::delete_row(run, x, target, tid, false)? {
                     Attempt::Done(_) => {

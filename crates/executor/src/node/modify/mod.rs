@@ -54,6 +54,9 @@ struct TargetProg {
     assigns_all: bool,
     returning: Option<Returning>,
     options: Vec<CheckOption>,
+    /// Where the columns that the options are over are in rows of this table; none if they lie
+    /// the same.
+    options_map: Option<Vec<Option<usize>>>,
 }
 
 pub(crate) struct ModifySpec {
@@ -244,34 +247,15 @@ fn compile_router(
         let mut t = ir::ModifyTarget { rtindex: rti, ..first.clone() };
         if m.operation != CmdType::Insert {
             t.returning = Vec::new();
-            t.with_check_options = Vec::new();
+        }
+        if m.root > 0 {
+            t.with_check_options = m.root_options.clone();
         }
         t.update_columns = Vec::new();
         let natts = root.tuple.natts();
         leaves.push(TargetProg::compile_over(c, m, &t, child, rel, natts)?);
     }
     Ok((Some(router), leaves))
-}
-
-/// Columns of the table that a statement names as those of a partition, whose rows are looked at.
-fn renumber(e: &mut ir::Expr, rti: u32, places: &[Option<usize>]) -> Result<()> {
-    let mut whole = false;
-    ir::walk::transform(e, &mut |e| {
-        let ir::Expr::Var(v) = e else { return };
-        if v.varno != rti || v.levels_up != 0 {
-            return;
-        }
-        whole |= v.attno == 0;
-        if let Some(Some(place)) = places.get((v.attno as usize).wrapping_sub(1)) {
-            v.attno = *place as i16 + 1;
-        }
-    });
-    match whole {
-        true => Err(Error::unsupported(
-            "a check option on whole rows of a partition whose columns are in another order",
-        )),
-        false => Ok(()),
-    }
 }
 
 impl TargetProg {
@@ -281,7 +265,12 @@ impl TargetProg {
         t: &ir::ModifyTarget,
         child: &Child,
     ) -> Result<TargetProg> {
-        let rel = ResultRel::compile(c, t.rtindex)?;
+        let mut rel = ResultRel::compile(c, t.rtindex)?;
+        if m.root > 0 && m.root != t.rtindex {
+            let (root, _) = crate::node::scan::relation_of(c, m.root)?;
+            let map = route::column_map(&rel.rel, &root);
+            rel.root = Some((root, map));
+        }
         let natts = rel.natts();
         TargetProg::compile_over(c, m, t, child, rel, natts)
     }
@@ -306,27 +295,19 @@ impl TargetProg {
             true => None,
             false => Some(Returning::compile(c, m.operation, t, width, child)?),
         };
-        let map = VarMap::default().and(t.rtindex, 0, width);
-        let mut options = Vec::new();
         let (named, _) = crate::node::scan::relation_of(c, t.rtindex)?;
-        let places = match named.oid == rel.rel.oid {
+        let options_map = match named.oid == rel.rel.oid {
             true => None,
             false => route::column_map(&rel.rel, &named),
         };
-        let map = match places {
-            Some(_) => VarMap::default().and(t.rtindex, 0, natts),
-            None => map,
-        };
+        let map = VarMap::default().and(t.rtindex, 0, named.tuple.natts());
+        let mut options = Vec::new();
         for o in &t.with_check_options {
-            let mut qual = o.qual.clone();
-            if let Some(places) = &places {
-                renumber(&mut qual, t.rtindex, places)?;
-            }
             options.push(CheckOption {
                 kind: o.kind,
                 relation: o.relation.clone(),
                 policy: o.policy.clone(),
-                prog: c.ec.expr(&qual, &map)?,
+                prog: c.ec.expr(&o.qual, &map)?,
             });
         }
         let assigned_numbers = t.update_columns.clone();
@@ -338,6 +319,7 @@ impl TargetProg {
             assigns_all,
             returning,
             options,
+            options_map,
         })
     }
 
@@ -349,7 +331,10 @@ impl TargetProg {
     /// Checks the conditions of these kinds for a new row.
     fn check_options(&self, run: &mut Run, row: &[Datum], kinds: &[CheckOptionKind]) -> Result<()> {
         for o in self.options.iter().filter(|o| kinds.contains(&o.kind)) {
-            let ok = o.prog.eval(run, RowInput::Row(row))?;
+            let ok = match &self.options_map {
+                None => o.prog.eval(run, RowInput::Row(row))?,
+                map => o.prog.eval(run, RowInput::Row(&route::mapped(map, row)))?,
+            };
             // Unlike a CHECK constraint it has to be true: the row must be seen afterwards.
             if ok != Datum::Bool(true) {
                 return Err(self.option_violation(run, row, o));
@@ -368,23 +353,18 @@ impl TargetProg {
             )
             .detail(self.rel.failing_row(run, row));
         }
-        let existing = matches!(o.kind, CheckOptionKind::RlsConflict);
-        let message = match (&o.policy, existing) {
-            (Some(p), true) => format!(
-                "new row violates row-level security policy \"{p}\" (USING expression) for table \
-                 \"{name}\""
-            ),
-            (None, true) => format!(
-                "new row violates row-level security policy (USING expression) for table \"{name}\""
-            ),
-            (Some(p), false) => {
-                format!("new row violates row-level security policy \"{p}\" for table \"{name}\"")
+        let (row, using) = match o.kind {
+            CheckOptionKind::RlsConflict => ("new", " (USING expression)"),
+            CheckOptionKind::RlsMergeUpdate | CheckOptionKind::RlsMergeDelete => {
+                ("target", " (USING expression)")
             }
-            (None, false) => {
-                format!("new row violates row-level security policy for table \"{name}\"")
-            }
+            _ => ("new", ""),
         };
-        err!(INSUFFICIENT_PRIVILEGE, "{message}")
+        let policy = o.policy.as_ref().map_or(String::new(), |p| format!(" \"{p}\""));
+        err!(
+            INSUFFICIENT_PRIVILEGE,
+            "{row} row violates row-level security policy{policy}{using} for table \"{name}\""
+        )
     }
 }
 

@@ -43,6 +43,9 @@ pub(crate) struct ResultRel {
     /// It has triggers or takes part in foreign keys.
     pub hooked: bool,
     pub namespace: String,
+    /// The table that the statement names, if it is one above, and where its columns are in rows
+    /// of this one: messages show rows as its.
+    pub root: Option<(Arc<RelationDesc>, Option<Vec<Option<usize>>>)>,
 }
 
 /// A stored expression.
@@ -138,6 +141,7 @@ impl ResultRel {
             indexes,
             hooked,
             namespace,
+            root: None,
         })
     }
 
@@ -239,13 +243,17 @@ impl ResultRel {
     /// what the statement sets; nothing if there is none.
     #[cold]
     pub fn failing_row(&self, run: &Run, row: &[Datum]) -> String {
-        let readable = run.cx.hooks.readable_columns(&self.rel);
+        let (rel, row) = match &self.root {
+            None => (&self.rel, row.to_vec()),
+            Some((root, map)) => (root, super::route::mapped(map, row)),
+        };
+        let readable = run.cx.hooks.readable_columns(rel);
         let set = match &readable {
             Some(_) => self.set_columns(run),
             None => Vec::new(),
         };
         let (mut parts, mut names) = (Vec::new(), Vec::new());
-        for (i, (attr, value)) in self.rel.tuple.attrs.iter().zip(row).enumerate() {
+        for (i, (attr, value)) in rel.tuple.attrs.iter().zip(&row).enumerate() {
             if attr.dropped {
                 continue;
             }

@@ -303,7 +303,9 @@ pub(crate) fn leaf_rels(c: &mut PlanCompiler, router: &Router, rti: u32) -> Resu
     let mut all = Vec::new();
     for leaf in &router.leaves {
         let rel = c.ec.catalog.relation(leaf.oid)?;
-        all.push(ResultRel::compile_rel(c, rti, rel)?);
+        let mut made = ResultRel::compile_rel(c, rti, rel)?;
+        made.root = Some((Arc::clone(&router.root.rel), leaf.back.clone()));
+        all.push(made);
     }
     let _ = stored;
     Ok(all)

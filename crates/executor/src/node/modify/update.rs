@@ -94,7 +94,7 @@ pub(super) fn move_row(
     // The row goes first to where it belongs, so that nothing is lost if it belongs nowhere.
     router.find(run, &root)?;
     Ok(Some(match delete_row(run, x, target, tid, true)? {
-        Attempt::Done(_) => match insert_routed(spec, run, x, &root)? {
+        Attempt::Done(_) => match insert_routed(spec, run, x, &root, CheckOptionKind::RlsUpdate)? {
             Some(mut done) => {
                 done.old = Some((tid, old.to_vec()));
                 done.moved = true;
@@ -160,11 +160,7 @@ pub(super) fn update_row(
         }
     }
     rel.generate(run, &mut new)?;
-    target.check_options(
-        run,
-        &new,
-        &[CheckOptionKind::RlsUpdate, CheckOptionKind::RlsMergeUpdate],
-    )?;
+    target.check_options(run, &new, &[CheckOptionKind::RlsUpdate])?;
     rel.check(run, &new)?;
     // A trigger may have changed any column.
     let unchanged = (!rel.hooked && !target.assigned.is_empty()).then_some(&target.unchanged);
