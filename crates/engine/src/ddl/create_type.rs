@@ -168,6 +168,7 @@ impl Ddl<'_> {
             },
             &|_| Ok(()),
         )?;
+        self.env.core.new_enums.lock().types.insert(oid);
         for (i, label) in labels.iter().enumerate() {
             check_label(label)?;
             if labels[..i].contains(label) {
@@ -202,6 +203,10 @@ impl Ddl<'_> {
             .set_f32("enumsortorder", order)?
             .set_text("enumlabel", label)?;
         self.rows.insert(row)?;
+        let mut new = self.env.core.new_enums.lock();
+        if !new.types.contains(&type_oid) {
+            new.labels.insert(oid);
+        }
         Ok(())
     }
 

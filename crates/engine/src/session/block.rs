@@ -426,6 +426,7 @@ impl Session {
         self.core.set_txn(None);
         self.core.overlay.reset();
         self.core.kept_stats.forget();
+        *self.core.new_enums.lock() = Default::default();
         settle(&mut self.core.settings.lock());
         self.core.users_of_settings();
         self.place.update(|info| info.xact_start = 0);

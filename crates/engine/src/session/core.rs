@@ -8,7 +8,7 @@ use base::{Error, Oid, Result, bail, err};
 use catalog::privilege::{Grantable, Rights};
 use catalog::{CachedSource, CatalogView, HeapStore, Overlay, RowStore, ViewContext, oids};
 use os::sync::Mutex;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use txn::{Backend, Interrupts, Isolation, Txn};
 
@@ -46,6 +46,16 @@ struct Context {
     users: Users,
     temp: Option<Oid>,
     view: CatalogView,
+}
+
+/// Enum types and labels that a transaction has made.
+#[derive(Debug, Default)]
+pub struct NewEnums {
+    /// Types: all their labels go if the transaction does.
+    pub types: HashSet<Oid>,
+    /// Labels of other types. An index may hold such a value after the transaction has failed,
+    /// when nothing says any more how it compares: it must not be used until then.
+    pub labels: HashSet<Oid>,
 }
 
 /// What a session's statements share with the functions they call.
@@ -100,6 +110,8 @@ pub struct SessionCore {
     pub foreign_keys: crate::ri::ForeignKeys,
     /// Temporary tables that are emptied (`false`) or dropped (`true`) at commit.
     pub on_commit: Mutex<Vec<(Oid, bool)>>,
+    /// Enum types and labels that the transaction has made.
+    pub new_enums: Mutex<NewEnums>,
     /// Functions in SQL that were run, by function, argument types and result type.
     pub sql_functions: Mutex<SqlFunctions>,
     /// How many of them are running.
@@ -173,6 +185,7 @@ impl SessionCore {
             named_users: Mutex::default(),
             notices: Mutex::default(),
             on_commit: Mutex::new(Vec::new()),
+            new_enums: Mutex::default(),
             sql_functions: Mutex::default(),
             function_depth: std::sync::atomic::AtomicUsize::new(0),
             definers: Mutex::new(Vec::new()),

@@ -123,6 +123,21 @@ impl TypeLookup for ViewLookup {
         labels.iter().find(|l| &*l.label == label).map(|l| l.oid)
     }
 
+    fn check_enum_use(&self, value: Oid) -> Result<()> {
+        let Some(core) = self.core.upgrade() else { return Ok(()) };
+        if !core.new_enums.lock().labels.contains(&value) {
+            return Ok(());
+        }
+        let Some(label) = self.view.source().enum_label(value)? else { return Ok(()) };
+        let name = functions::CatalogLookup::type_name(self, label.type_oid).unwrap_or_default();
+        Err(base::err!(
+            UNSAFE_NEW_ENUM_VALUE_USAGE,
+            "unsafe use of new value \"{}\" of enum type {name}",
+            label.label
+        )
+        .hint("New enum values must be committed before they can be used."))
+    }
+
     fn enum_rank(&self, type_oid: Oid, value: Oid) -> Option<usize> {
         if type_oid < Oid::FIRST_NORMAL {
             return None;

@@ -143,8 +143,20 @@ fn enum_array(cx: &FnCtx, low: Option<u32>, high: Option<u32>) -> Result<Datum> 
     let start = low.and_then(|l| values.iter().position(|v| v.0 == l)).unwrap_or(0);
     let end =
         high.and_then(|h| values.iter().position(|v| v.0 == h)).map_or(values.len(), |p| p + 1);
-    let list: Vec<Datum> = values[start..end.max(start)].iter().map(|v| Datum::U32(v.0)).collect();
+    let shown = &values[start..end.max(start)];
+    for v in shown {
+        cx.env.catalog().types().check_enum_use(*v)?;
+    }
+    let list: Vec<Datum> = shown.iter().map(|v| Datum::U32(v.0)).collect();
     make_vector(&elem, &list)
+}
+
+/// The first or last value of an enum type.
+fn enum_end(cx: &FnCtx, end: impl Fn(&[Oid]) -> Option<&Oid>) -> Result<Datum> {
+    let (_, values) = enum_list(cx)?;
+    let Some(value) = end(&values) else { return Ok(Datum::Null) };
+    cx.env.catalog().types().check_enum_use(*value)?;
+    Ok(Datum::U32(value.0))
 }
 
 const ENUM: &[FnDef] = &[
@@ -157,10 +169,8 @@ const ENUM: &[FnDef] = &[
     row!(cx; enum_cmp(a: u32, b: u32) { enum_order(cx, a, b) as i32 }),
     row!(cx; enum_larger(a: u32, b: u32) { if enum_order(cx, a, b).is_gt() { a } else { b } }),
     row!(cx; enum_smaller(a: u32, b: u32) { if enum_order(cx, a, b).is_lt() { a } else { b } }),
-    raw!(enum_first(cx, args) { enum_list(cx).map(|l| Datum::U32(l.1[0].0)) }),
-    raw!(enum_last(cx, args) {
-        enum_list(cx).map(|l| l.1.last().map_or(Datum::Null, |v| Datum::U32(v.0)))
-    }),
+    raw!(enum_first(cx, args) { enum_end(cx, |l| l.first()) }),
+    raw!(enum_last(cx, args) { enum_end(cx, |l| l.last()) }),
     raw!(enum_range_all(cx, args) { enum_array(cx, None, None) }),
     raw!(enum_range_bounds(cx, args) {
         let bound = |d: &Datum| (!d.is_null()).then(|| d.as_u32());

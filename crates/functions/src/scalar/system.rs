@@ -261,6 +261,7 @@ fn input_error(cx: &FnCtx, args: &[Datum]) -> Result<Option<Error>> {
     );
     match read.err() {
         Some(e) if named && !is_soft(&e) => Err(e),
+        Some(e) if e.code() == SqlState::UNSAFE_NEW_ENUM_VALUE_USAGE => Err(e),
         e => Ok(e),
     }
 }
@@ -271,11 +272,12 @@ fn enum_value(cx: &FnCtx, given: Oid, label: &str) -> Result<Datum> {
     if lookup.types().type_info(given).is_none() {
         bail!(INTERNAL_ERROR, "cache lookup failed for type {given}");
     }
-    let found = lookup.types().enum_value(given, label);
-    found.map(Datum::oid).ok_or_else(|| {
+    let Some(value) = lookup.types().enum_value(given, label) else {
         let name = lookup.type_name(given).unwrap_or_default();
-        err!(INVALID_TEXT_REPRESENTATION, "invalid input value for enum {name}: \"{label}\"")
-    })
+        bail!(INVALID_TEXT_REPRESENTATION, "invalid input value for enum {name}: \"{label}\"");
+    };
+    lookup.types().check_enum_use(value)?;
+    Ok(Datum::oid(value))
 }
 
 fn column_size(cx: &FnCtx, type_oid: Oid, value: &Datum) -> i32 {

@@ -124,7 +124,10 @@ fn input_by_kind(type_oid: Oid, text: &str, typmod: i32, cx: &IoCtx) -> Result<D
         .ok_or_else(|| err!(UNDEFINED_OBJECT, "type with OID {type_oid} does not exist"))?;
     match info.typtype {
         b'e' => match cx.lookup.enum_value(type_oid, text) {
-            Some(value) => Ok(Datum::U32(value.0)),
+            Some(value) => {
+                cx.lookup.check_enum_use(value)?;
+                Ok(Datum::U32(value.0))
+            }
             None => Err(err!(
                 INVALID_TEXT_REPRESENTATION,
                 "invalid input value for enum {}: \"{text}\"",

@@ -100,6 +100,10 @@ pub trait TypeLookup {
     fn enum_label(&self, value: Oid) -> Option<String>;
     /// The value of an enum type that has this label.
     fn enum_value(&self, type_oid: Oid, label: &str) -> Option<Oid>;
+    /// Fails if a value of an enum type may not be used yet: its label may still be taken back.
+    fn check_enum_use(&self, _value: Oid) -> Result<()> {
+        Ok(())
+    }
     /// Which of the labels of an enum type a value is, in the type's order; None if the type is
     /// no enum.
     fn enum_rank(&self, _type_oid: Oid, _value: Oid) -> Option<usize> {
