@@ -1,11 +1,11 @@
 //! CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW and REFRESH: relations filled by a query.
 
-use crate::Session;
 use crate::ddl::Ddl;
 use crate::ddl::index::with_code;
 use crate::ddl::relation::NewRelation;
 use crate::ddl::reloption;
 use crate::session::RunParts;
+use crate::{Session, StatementEnv};
 use base::{Error, Oid, Result, SqlState, bail, err};
 use catalog::RelKind;
 use executor::{BulkInsert, BulkOptions, Execution};
@@ -14,19 +14,20 @@ use parser::ast::{
     self, CreateTableAsStmt, IntoClause, LockMode, RefreshMatViewStmt, SelectStmt, Stmt,
 };
 use std::sync::Arc;
-use types::{BATCH_ROWS, Datum};
+use types::{BATCH_ROWS, Batch, Datum};
+
+/// SELECT INTO as CREATE TABLE AS; none if it is no SELECT INTO.
+pub(crate) fn as_create_table(stmt: &SelectStmt) -> Option<CreateTableAsStmt> {
+    let (into, query) = analyze::select_into(stmt)?;
+    let query = Stmt::Select(Box::new(query));
+    Some(CreateTableAsStmt { into, matview: false, if_not_exists: false, query })
+}
 
 impl Session {
     /// SELECT INTO; gives the command tag.
     pub(crate) fn select_into(&mut self, stmt: &SelectStmt, text: &str) -> Result<String> {
-        let Some((into, query)) = analyze::select_into(stmt) else {
+        let Some(stmt) = as_create_table(stmt) else {
             return Err(Error::internal("SELECT without INTO"));
-        };
-        let stmt = CreateTableAsStmt {
-            into,
-            matview: false,
-            if_not_exists: false,
-            query: Stmt::Select(Box::new(query)),
         };
         self.create_table_as(&stmt, &[], text)
     }
@@ -42,12 +43,9 @@ impl Session {
         self.prevent_in_read_only(what)?;
         self.prepare_temp_for(&stmt.into.rel, stmt.into.persistence)?;
         let (analysed, params) = self.source_query(stmt, params)?;
-        let made = self.with_ddl(text, |ddl| match stmt.matview {
-            true => ddl.create_matview(stmt, &analysed),
-            false => ddl.create_table_for(stmt, &analysed),
-        })?;
-        let Some(table) = made else { return Ok(what.to_string()) };
-        self.core.txn()?.increment_command()?;
+        let Some(table) = self.create_to_fill(stmt, &analysed, text)? else {
+            return Ok(what.to_string());
+        };
         if stmt.into.no_data {
             return Ok(what.to_string());
         }
@@ -56,8 +54,23 @@ impl Session {
         Ok(format!("SELECT {count}"))
     }
 
+    /// Makes the empty relation of CREATE TABLE AS; none if there is one and IF NOT EXISTS.
+    pub(crate) fn create_to_fill(
+        &mut self,
+        stmt: &CreateTableAsStmt,
+        query: &Query,
+        text: &str,
+    ) -> Result<Option<Oid>> {
+        let made = self.with_ddl(text, |ddl| match stmt.matview {
+            true => ddl.create_matview(stmt, query),
+            false => ddl.create_table_for(stmt, query),
+        })?;
+        self.core.txn()?.increment_command()?;
+        Ok(made)
+    }
+
     /// The query as it was analysed, not rewritten, and its parameters.
-    fn source_query(
+    pub(crate) fn source_query(
         &self,
         stmt: &CreateTableAsStmt,
         params: &[Datum],
@@ -97,40 +110,16 @@ impl Session {
         let custom = (!params.is_empty()).then_some(&params[..]);
         let plan = self.plan(&env, query, custom, 0.0)?;
         let compiled = self.compile(&env, plan)?;
-        let keep: Vec<usize> = {
-            let target = &compiled.plan().plan.target;
-            (0..target.len()).filter(|i| !target[*i].junk).collect()
-        };
         let snapshot = Arc::new(self.core.txn()?.snapshot());
-        let mut run = Execution::new(compiled, params, snapshot.clone());
+        let mut filling = Filling::new(self, &env, table, &compiled.plan().plan, &snapshot)?;
+        let mut run = Execution::new(compiled, params, snapshot);
         let parts = RunParts::new(self)?;
-        let rel = env.view.relation(table)?;
-        let storage = self.core.database.storage();
-        let options = BulkOptions::default();
-        let mut bulk = BulkInsert::new(&env.view, storage, &rel, snapshot, options)?;
-        let mut rows: Vec<Datum> = Vec::new();
-        let mut count = 0;
         while let Some(batch) = run.next_batch(parts.cx(&env), 0)? {
-            for i in batch.positions() {
-                rows.extend(keep.iter().map(|c| batch.columns[*c].get(i)));
-                count += 1;
-                if rows.len() >= BATCH_ROWS * keep.len().max(1) {
-                    store(&mut bulk, &parts, &env, &mut rows)?;
-                }
-            }
-            if keep.is_empty() {
-                // A table without columns still has rows.
-                let mut nothing = vec![Datum::Null; batch.positions().count()];
-                store(&mut bulk, &parts, &env, &mut nothing)?;
-            }
+            filling.add(&parts, &env, &batch)?;
             self.check_interrupts()?;
         }
-        if !rows.is_empty() {
-            store(&mut bulk, &parts, &env, &mut rows)?;
-        }
+        let count = filling.finish(&parts, &env)?;
         drop(env);
-        self.core.changes.count(table, count, 0);
-        self.core.changes.note(self.core.state.oid, table, [count, 0, 0]);
         Ok(count)
     }
 
@@ -152,13 +141,67 @@ impl Session {
     }
 }
 
-fn store(
-    bulk: &mut BulkInsert,
-    parts: &RunParts,
-    env: &crate::StatementEnv<'_>,
-    rows: &mut Vec<Datum>,
-) -> Result<()> {
-    bulk.store(parts.cx(env), rows).map_err(|(e, _)| e)
+/// A table that the rows of a query go to.
+pub(crate) struct Filling {
+    table: Oid,
+    bulk: BulkInsert,
+    /// The query's columns that are the table's.
+    keep: Vec<usize>,
+    rows: Vec<Datum>,
+    count: u64,
+}
+
+impl Filling {
+    pub(crate) fn new(
+        session: &Session,
+        env: &StatementEnv<'_>,
+        table: Oid,
+        plan: &ir::Plan,
+        snapshot: &Arc<txn::Snapshot>,
+    ) -> Result<Filling> {
+        let keep = (0..plan.target.len()).filter(|i| !plan.target[*i].junk).collect();
+        let rel = env.view.relation(table)?;
+        let storage = session.core.database.storage();
+        let options = BulkOptions::default();
+        let bulk = BulkInsert::new(&env.view, storage, &rel, snapshot.clone(), options)?;
+        Ok(Filling { table, bulk, keep, rows: Vec::new(), count: 0 })
+    }
+
+    pub(crate) fn add(
+        &mut self,
+        parts: &RunParts,
+        env: &StatementEnv<'_>,
+        batch: &Batch,
+    ) -> Result<()> {
+        for i in batch.positions() {
+            self.rows.extend(self.keep.iter().map(|c| batch.columns[*c].get(i)));
+            self.count += 1;
+            if self.rows.len() >= BATCH_ROWS * self.keep.len().max(1) {
+                self.store(parts, env)?;
+            }
+        }
+        if self.keep.is_empty() {
+            // A table without columns still has rows.
+            self.rows = vec![Datum::Null; batch.positions().count()];
+            self.store(parts, env)?;
+        }
+        Ok(())
+    }
+
+    fn store(&mut self, parts: &RunParts, env: &StatementEnv<'_>) -> Result<()> {
+        self.bulk.store(parts.cx(env), &mut self.rows).map_err(|(e, _)| e)
+    }
+
+    /// All rows were given: how many.
+    pub(crate) fn finish(mut self, parts: &RunParts, env: &StatementEnv<'_>) -> Result<u64> {
+        if !self.rows.is_empty() {
+            self.store(parts, env)?;
+        }
+        let changes = &env.core.changes;
+        changes.count(self.table, self.count, 0);
+        changes.note(env.core.state.oid, self.table, [self.count, 0, 0]);
+        Ok(self.count)
+    }
 }
 
 impl Ddl<'_> {
@@ -204,6 +247,22 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// True if IF NOT EXISTS makes the statement do nothing.
+    pub(crate) fn is_made_already(&self, stmt: &CreateTableAsStmt) -> Result<bool> {
+        let (namespace, _) = self.relation_place(&stmt.into.rel, stmt.into.persistence)?;
+        let name = &stmt.into.rel.name;
+        if self.view.relation_oid_in(namespace, name)?.is_none() {
+            return Ok(false);
+        }
+        let text = format!("relation \"{name}\" already exists");
+        if !stmt.if_not_exists {
+            return Err(Error::new(SqlState::DUPLICATE_TABLE, text));
+        }
+        let e = Error::notice(format!("{text}, skipping"));
+        self.notice(with_code(e, SqlState::DUPLICATE_TABLE));
+        Ok(true)
+    }
+
     fn create_filled(
         &self,
         stmt: &CreateTableAsStmt,
@@ -211,16 +270,10 @@ impl Ddl<'_> {
         kind: RelKind,
     ) -> Result<Option<Oid>> {
         let into: &IntoClause = &stmt.into;
-        let (namespace, persistence) = self.relation_place(&into.rel, into.persistence)?;
-        if self.view.relation_oid_in(namespace, &into.rel.name)?.is_some() {
-            let text = format!("relation \"{}\" already exists", into.rel.name);
-            if !stmt.if_not_exists {
-                return Err(Error::new(SqlState::DUPLICATE_TABLE, text));
-            }
-            let e = Error::notice(format!("{text}, skipping"));
-            self.notice(with_code(e, SqlState::DUPLICATE_TABLE));
+        if self.is_made_already(stmt)? {
             return Ok(None);
         }
+        let (namespace, persistence) = self.relation_place(&into.rel, into.persistence)?;
         let columns = self.query_columns(query, &into.columns, "", true)?;
         let oid = self.create_relation(NewRelation {
             oid: None,

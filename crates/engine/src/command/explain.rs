@@ -1,5 +1,6 @@
 //! EXPLAIN.
 
+use super::create_as::{Filling, as_create_table};
 use crate::analysis;
 use crate::ddl::table::def_text;
 use crate::session::RunParts;
@@ -13,10 +14,11 @@ use buffer::BufferUsage;
 use executor::{Detail, Execution, NodeStats};
 use functions::FnEnv;
 use ir::explain::{
-    BufferUse, ExplainOptions, Figure, Format, Measured, NodeRun, WalUse, explain, explain_utility,
+    BufferUse, ExplainOptions, Figure, Format, Measured, NodeRun, WalUse, explain, explain_nothing,
+    explain_utility,
 };
 use ir::{PlannedStmt, Query};
-use parser::ast::{DefElem, ExplainStmt, Stmt};
+use parser::ast::{CreateTableAsStmt, DefElem, ExplainStmt, Stmt};
 use std::sync::Arc;
 use types::Datum;
 
@@ -100,12 +102,21 @@ fn format(option: &DefElem) -> Result<Format> {
     })
 }
 
+/// Where the rows of a statement go that EXPLAIN ANALYZE runs.
+#[derive(Clone, Copy)]
+struct Into {
+    table: Oid,
+    /// WITH NO DATA: the query is not run.
+    no_data: bool,
+}
+
 impl Session {
     /// EXPLAIN; gives the command tag.
     pub(crate) fn explain_stmt(
         &mut self,
         stmt: &ExplainStmt,
         params: &[Datum],
+        text: &str,
         sink: &mut dyn Sink,
     ) -> Result<&'static str> {
         let (mut options, generic) = options_of(stmt)?;
@@ -118,8 +129,12 @@ impl Session {
         // Each query has its own.
         options.query_id = tells_ids.then_some(0);
         let declared;
+        let filled = match &stmt.query {
+            Stmt::CreateTableAs(c) => Some((**c).clone()),
+            Stmt::Select(s) => as_create_table(s),
+            _ => None,
+        };
         let inner = match &stmt.query {
-            Stmt::CreateTableAs(c) => &c.query,
             Stmt::DeclareCursor(d) => {
                 declared = Stmt::Select(Box::new(d.query.clone()));
                 &declared
@@ -127,6 +142,9 @@ impl Session {
             other => other,
         };
         let text = match inner {
+            _ if let Some(filled) = &filled => {
+                self.explain_filling(filled, params, &options, generic, text)?
+            }
             Stmt::Select(_)
             | Stmt::Insert(_)
             | Stmt::Update(_)
@@ -137,20 +155,20 @@ impl Session {
                     let mut types = self.param_types.clone();
                     analysis::analyze_stmt(&env, inner, &mut types)?
                 };
-                self.explain_queries(queries, params, &options, generic)?
+                self.explain_queries(queries, params, &options, generic, None)?
             }
             Stmt::Execute(e) => {
                 let prepared = self.find_prepared(&e.name)?;
                 let values = self.execute_arguments(&prepared, &e.params)?;
                 let generic = generic || self.takes_generic(&prepared, &values)?;
                 let queries = prepared.analysed.lock().queries.clone();
-                self.explain_queries(queries, &values, &options, generic)?
+                self.explain_queries(queries, &values, &options, generic, None)?
             }
             _ => explain_utility(options.format),
         };
         sink.row_description(&[crate::command::set::text_column("QUERY PLAN")], &[])?;
         if options.format == Format::Text {
-            for line in text.split('\n') {
+            for line in text.split('\n').filter(|_| !text.is_empty()) {
                 sink.row(&[Datum::text(line)])?;
             }
         } else {
@@ -169,19 +187,53 @@ impl Session {
             .collect()
     }
 
+    /// CREATE TABLE AS, CREATE MATERIALIZED VIEW and SELECT INTO: with ANALYZE they are done.
+    fn explain_filling(
+        &mut self,
+        stmt: &CreateTableAsStmt,
+        params: &[Datum],
+        options: &ExplainOptions,
+        generic: bool,
+        text: &str,
+    ) -> Result<String> {
+        self.prepare_temp_for(&stmt.into.rel, stmt.into.persistence)?;
+        if self.with_ddl(text, |ddl| ddl.is_made_already(stmt))? {
+            let what = if stmt.matview { "CREATE MATERIALIZED VIEW" } else { "CREATE TABLE AS" };
+            return Ok(explain_nothing(options.format, what));
+        }
+        let mut generic = generic;
+        if let Stmt::Execute(e) = &stmt.query {
+            let prepared = self.find_prepared(&e.name)?;
+            let values = self.execute_arguments(&prepared, &e.params)?;
+            generic |= self.takes_generic(&prepared, &values)?;
+        }
+        let (query, params) = self.source_query(stmt, params)?;
+        let mut into = None;
+        if options.analyze {
+            let table = self.create_to_fill(stmt, &query, text)?;
+            into = table.map(|table| Into { table, no_data: stmt.into.no_data });
+        }
+        let queries = {
+            let env = self.env()?;
+            analyze::rewrite(&analysis::env(&env), query)?
+        };
+        self.explain_queries(queries, &params, options, generic, into)
+    }
+
     fn explain_queries(
         &mut self,
         queries: Vec<Query>,
         params: &[Datum],
         options: &ExplainOptions,
         generic: bool,
+        into: Option<Into>,
     ) -> Result<String> {
         if queries.is_empty() {
             return Ok("Query rewrites to nothing".into());
         }
         let mut texts = Vec::new();
         for query in queries {
-            texts.push(self.explain_query(query, params, options, generic)?);
+            texts.push(self.explain_query(query, params, options, generic, into)?);
         }
         Ok(texts.join("\n\n"))
     }
@@ -192,6 +244,7 @@ impl Session {
         params: &[Datum],
         options: &ExplainOptions,
         generic: bool,
+        into: Option<Into>,
     ) -> Result<String> {
         if query.notify.is_some() {
             return Ok("NOTIFY".into());
@@ -214,7 +267,7 @@ impl Session {
         };
         let text = if options.analyze {
             self.check_writes(&plan)?;
-            let plan = self.run_measured(&env, plan, params, options, &mut measured)?;
+            let plan = self.run_measured(&env, plan, params, options, &mut measured, into)?;
             self.explained(&env, &plan, options, &measured)?
         } else if prunes(&plan) {
             let compiled = self.compile(&env, plan)?;
@@ -257,11 +310,16 @@ impl Session {
         params: &[Datum],
         options: &ExplainOptions,
         measured: &mut Measured,
+        into: Option<Into>,
     ) -> Result<Arc<PlannedStmt>> {
         let compiled = self.compile(env, plan)?;
         let plan = compiled.plan().clone();
         let snapshot = Arc::new(self.core.txn()?.snapshot());
         let begin = os::clock::monotonic_nanos();
+        let mut filling = match into {
+            Some(into) => Some(Filling::new(self, env, into.table, &plan.plan, &snapshot)?),
+            None => None,
+        };
         let mut run = Execution::new(compiled, params.into(), snapshot);
         run.instrument(options.timing);
         let parts = RunParts::new(self)?;
@@ -269,15 +327,21 @@ impl Session {
         let columns: Vec<Option<Oid>> =
             plan.plan.target.iter().map(|t| (!t.junk).then(|| t.expr.ty())).collect();
         let (mut bytes, mut serializing, mut pages) = (0, 0, BufferUsage::default());
-        while let Some(batch) = run.next_batch(parts.cx(env), 0)? {
+        let runs = !into.is_some_and(|i| i.no_data);
+        while runs && let Some(batch) = run.next_batch(parts.cx(env), 0)? {
             self.check_interrupts()?;
-            if let Some(format) = options.serialize {
+            if let Some(filling) = &mut filling {
+                filling.add(&parts, env, &batch)?;
+            } else if let Some(format) = options.serialize {
                 let begin = os::clock::monotonic_nanos();
                 let before = BufferUsage::current();
                 bytes += serialized_size(&batch, &columns, format, env)?;
                 serializing += os::clock::monotonic_nanos() - begin;
                 pages += BufferUsage::current() - before;
             }
+        }
+        if let Some(filling) = filling {
+            filling.finish(&parts, env)?;
         }
         measured.serialization =
             options.serialize.map(|f| (f, serializing as f64 / 1e6, bytes.div_ceil(1024)));

@@ -98,7 +98,7 @@ impl Session {
                 self.show_stmt(&s.name, sink)?;
                 "SHOW"
             }
-            Stmt::Explain(e) => self.explain_stmt(e, params, sink)?,
+            Stmt::Explain(e) => self.explain_stmt(e, params, text, sink)?,
             Stmt::Copy(c) => return self.copy_stmt(c, sink),
             Stmt::Vacuum(v) => self.vacuum_stmt(v)?,
             Stmt::Checkpoint(_) => {

@@ -97,6 +97,15 @@ pub fn explain_utility(format: Format) -> String {
     w.finish()
 }
 
+/// The output for a statement that finds what it makes: nothing, or its name.
+pub fn explain_nothing(format: Format, statement: &str) -> String {
+    let mut w = Writer::new(format);
+    if format != Format::Text {
+        w.empty(statement);
+    }
+    w.finish()
+}
+
 /// The range-table entries that nodes read, which get names.
 fn scanned(plan: &Plan, measured: &Measured, used: &mut HashSet<u32>) {
     match &plan.node {

@@ -138,6 +138,25 @@ impl Writer {
         }
     }
 
+    /// A group without anything in it, known by its name.
+    pub fn empty(&mut self, name: &str) {
+        match self.format {
+            Format::Text => {}
+            Format::Json => {
+                self.item();
+                self.out.push_str(&json::quoted(name));
+            }
+            Format::Xml => {
+                self.pad();
+                self.out.push_str(&format!("<{} />\n", tag(name)));
+            }
+            Format::Yaml => {
+                self.item();
+                self.out.push_str(&format!("- {}", json::quoted(name)));
+            }
+        }
+    }
+
     fn property(&mut self, label: &str, unit: &str, value: &str, quoted: bool) {
         match self.format {
             Format::Text => {
