@@ -216,6 +216,8 @@ pub struct HeapStore {
 struct Moved {
     numbers: HashMap<Oid, u32>,
     open: HashMap<Oid, Arc<OpenTable>>,
+    /// What `numbers` were before a subtransaction of this depth changed them, innermost last.
+    before: Vec<(usize, HashMap<Oid, u32>)>,
 }
 
 impl HeapStore {
@@ -240,13 +242,42 @@ impl HeapStore {
     /// System relations have new files, for the transaction until it commits. It has locked out
     /// all others.
     pub fn move_files(&self, relations: &[(Oid, u32)]) {
+        let depth = self.txn.lock().as_ref().map_or(0, |t| t.depth());
         let mut moved = self.moved.lock();
+        if depth > 0 && moved.before.last().is_none_or(|b| b.0 < depth) {
+            let numbers = moved.numbers.clone();
+            moved.before.push((depth, numbers));
+        }
         moved.numbers.extend(relations.iter().copied());
         moved.open.clear();
         self.has_moved.store(true, Ordering::Relaxed);
         let changes: Vec<Change> =
             relations.iter().map(|(oid, _)| Change::Relation(*oid)).collect();
         self.overlay.add(&changes);
+    }
+
+    /// The subtransaction of this depth has ended: what it moved is its parent's, or is where it
+    /// was before.
+    pub fn end_sub(&self, depth: usize, committed: bool) {
+        if !self.has_moved.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut moved = self.moved.lock();
+        while let Some((at, numbers)) = moved.before.pop_if(|b| b.0 >= depth) {
+            if committed {
+                let parent = moved.before.last().map_or(0, |b| b.0);
+                if at > 1 && parent < at - 1 {
+                    moved.before.push((at - 1, numbers));
+                }
+                return;
+            }
+            let changed = |(oid, n): &(&Oid, &u32)| numbers.get(oid) != Some(n);
+            let changed = moved.numbers.iter().filter(changed);
+            let changes: Vec<Change> = changed.map(|(oid, _)| Change::Relation(*oid)).collect();
+            moved.numbers = numbers;
+            moved.open.clear();
+            self.overlay.add(&changes);
+        }
     }
 
     /// Keeps the locks of system tables that are read from now on until the guard is dropped. Who

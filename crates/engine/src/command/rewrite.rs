@@ -19,6 +19,10 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use types::Datum;
 
+/// System tables whose files are named in no row: `pg_type`, `pg_attribute`, `pg_proc`, `pg_class`
+/// and what holds their long values. Shared ones are the same.
+const MAPPED: [Oid; 6] = [Oid(1247), Oid(1249), Oid(1255), Oid(1259), Oid(4171), Oid(2836)];
+
 /// New files, by relation.
 pub(crate) type NewFiles = BTreeMap<Oid, RelFile>;
 
@@ -229,10 +233,11 @@ impl Session {
         if tables.iter().any(|t| t.oid >= Oid::FIRST_NORMAL) {
             return Ok(());
         }
-        if self.core.txn()?.depth() > 0 {
-            // They would have to be given back with a savepoint.
-            let text = "new files of system tables within a subtransaction";
-            return Err(base::Error::unsupported(text));
+        // Those that nothing can be found without cannot be elsewhere for a part of a transaction.
+        let mapped = |t: &Arc<RelationDesc>| MAPPED.contains(&t.oid) || t.shared;
+        if self.core.txn()?.depth() > 0 && tables.iter().any(mapped) {
+            let text = "cannot change relation mapping within subtransaction";
+            return Err(base::Error::internal(text));
         }
         let moved: Vec<(Oid, u32)> = files.iter().map(|(oid, f)| (*oid, f.number)).collect();
         self.core.store.move_files(&moved);

@@ -173,9 +173,18 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// A new file for one of a table's indexes, filled from the table.
-    pub fn new_index_file(&self, table: Oid, index: Oid) -> Result<()> {
-        self.new_file_of(&*self.view.relation(index)?)?;
+    /// A new file for one of a table's indexes, filled from the table; it may be in another
+    /// tablespace (0 is the database's).
+    pub fn new_index_file(&self, table: Oid, index: Oid, tablespace: Option<Oid>) -> Result<()> {
+        let rel = self.view.relation(index)?;
+        match tablespace {
+            None => self.new_file_of(&rel)?,
+            Some(named) => {
+                let default = self.view.database(self.view.context().database)?.tablespace;
+                let space = if named.is_valid() { named } else { default };
+                self.new_file_in(&rel, named, space)?;
+            }
+        }
         let table = self.view.relation(table)?;
         match table.indexes.iter().find(|i| i.oid == index) {
             Some(index) => self.storage.build_index(&table, index).map(drop),

@@ -6,6 +6,7 @@ use super::type_name::ResolvedType;
 use super::{BuiltIndex, Ddl};
 use base::{Error, Oid, Result, bail, err};
 use catalog::depend::{self, DependKind, ObjectAddress};
+use catalog::privilege::{Grantable, Rights};
 use catalog::{OpclassDesc, RelKind, RelationDesc, SysRow, oids, vector};
 use parser::ast::{self, CreateIndexStmt, LockMode};
 use std::sync::Arc;
@@ -545,6 +546,17 @@ impl Ddl<'_> {
         })
     }
 
+    /// Fails unless the user may make things in a tablespace.
+    pub(super) fn require_on_tablespace(&self, row: &SysRow) -> Result<()> {
+        let acl = row.acl("spcacl")?;
+        let (kind, owner) = (Grantable::Tablespace, row.oid("spcowner")?);
+        let rights = Rights { kind, owner, acl: acl.as_deref() };
+        match rights.of(&self.view, self.user(), catalog::acl::bit(b'C'))? {
+            0 => Err(super::grant::permission_denied("tablespace", &row.text("spcname")?)),
+            _ => Ok(()),
+        }
+    }
+
     /// A tablespace's OID; the database's default, and none given, are 0.
     pub fn tablespace(&self, name: Option<&str>) -> Result<Oid> {
         self.tablespace_of(name, false)
@@ -553,30 +565,34 @@ impl Ddl<'_> {
     /// As [`Ddl::tablespace`]; `partitioned`: of what has no files, where the default cannot be
     /// told from nothing said.
     pub fn tablespace_of(&self, name: Option<&str>, partitioned: bool) -> Result<Oid> {
-        let name = match name {
-            Some(n) => n,
-            None => match self.settings.str("default_tablespace") {
-                "" => return Ok(Oid::INVALID),
-                n => n,
-            },
-        };
-        let key = [Datum::text(name)];
+        let asked = name.unwrap_or(self.settings.str("default_tablespace"));
+        if asked.is_empty() && name.is_none() {
+            return Ok(Oid::INVALID);
+        }
+        let key = [Datum::text(asked)];
         let found = self.rows.index_scan(catalog::indexes::PG_TABLESPACE_NAME, &key)?;
         let Some(row) = found.first() else {
-            bail!(UNDEFINED_OBJECT, "tablespace \"{name}\" does not exist");
+            // The setting may name one that is gone.
+            if name.is_none() {
+                return Ok(Oid::INVALID);
+            }
+            bail!(UNDEFINED_OBJECT, "tablespace \"{asked}\" does not exist");
         };
         let oid = row.oid("oid")?;
-        if oid == oids::PG_GLOBAL {
-            bail!(
-                INVALID_PARAMETER_VALUE,
-                "only shared relations can be placed in pg_global tablespace"
-            );
-        }
         let default = self.view.database(self.view.context().database)?.tablespace;
         if oid == default && partitioned {
             bail!(
                 FEATURE_NOT_SUPPORTED,
                 "cannot specify default tablespace for partitioned relations"
+            );
+        }
+        if oid != default {
+            self.require_on_tablespace(row)?;
+        }
+        if oid == oids::PG_GLOBAL {
+            bail!(
+                INVALID_PARAMETER_VALUE,
+                "only shared relations can be placed in pg_global tablespace"
             );
         }
         Ok(if oid == default { Oid::INVALID } else { oid })

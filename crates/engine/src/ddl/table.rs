@@ -213,6 +213,7 @@ impl Ddl<'_> {
         if let (Some(_), None) = (&stmt.partition_of, &stmt.tablespace) {
             let of_parent = inherited.parents[0].tablespace;
             if of_parent.is_valid() {
+                self.require_on_tablespace(&self.row_of(oids::PG_TABLESPACE, of_parent)?)?;
                 return Ok(of_parent);
             }
         }

@@ -669,8 +669,9 @@ impl Session {
     }
 
     pub(super) fn commit_sub(&mut self, txn: &txn::Txn) -> Result<()> {
-        let from = txn.current_sub();
+        let (from, depth) = (txn.current_sub(), txn.depth());
         txn.commit_sub()?;
+        self.core.store.end_sub(depth, true);
         self.core.changes.end_sub(self.core.state.oid, true);
         self.core.files.lock().sub_committed(from, txn.current_sub());
         self.core.large_objects.sub_committed(from, txn.current_sub());
@@ -679,8 +680,9 @@ impl Session {
     }
 
     fn abort_sub(&mut self, txn: &txn::Txn) -> Result<()> {
-        let sub = txn.current_sub();
+        let (sub, depth) = (txn.current_sub(), txn.depth());
         txn.abort_sub()?;
+        self.core.store.end_sub(depth, false);
         self.core.changes.end_sub(self.core.state.oid, false);
         self.core.foreign_keys.sub_aborted(sub);
         self.core.large_objects.sub_aborted(sub);

@@ -462,7 +462,7 @@ impl Ddl<'_> {
     }
 
     /// A table and all below it, locked, parents first.
-    fn tree(&self, table: Oid) -> Result<Vec<Oid>> {
+    pub fn tree(&self, table: Oid) -> Result<Vec<Oid>> {
         let mut all = vec![table];
         let mut next = 0;
         while next < all.len() {
