@@ -4,6 +4,7 @@ use crate::Session;
 use base::{Error, Oid, Result, bail};
 use catalog::{RowStore, oids};
 use parser::ast::{RelName, SetConstraintsStmt};
+use std::collections::HashMap;
 
 impl Session {
     /// SET CONSTRAINTS; what becomes immediate is checked now.
@@ -17,42 +18,64 @@ impl Session {
         }
         let mut named = Vec::new();
         for name in &stmt.constraints {
-            named.extend(self.deferrable_named(name)?);
+            named.extend(self.constraints_named(name, stmt.deferred)?);
         }
+        self.add_partitions_of(&mut named)?;
         let some = (!stmt.constraints.is_empty()).then_some(&named[..]);
         let due = self.core.foreign_keys.set_modes(some, stmt.deferred);
         self.enforce_all(due)?;
         Ok("SET CONSTRAINTS")
     }
 
-    fn deferrable_named(&self, name: &RelName) -> Result<Vec<Oid>> {
+    /// The constraints of this name in the first schema that has any. Those that cannot be
+    /// deferred are checked at once anyway.
+    fn constraints_named(&self, name: &RelName, deferred: bool) -> Result<Vec<Oid>> {
         let view = self.core.view()?;
-        let schema = match &name.schema {
-            Some(schema) => Some(view.require_namespace(schema)?.oid),
-            None => None,
+        let schemas = match &name.schema {
+            Some(schema) => vec![view.require_namespace(schema)?.oid],
+            None => view.search_path().to_vec(),
         };
-        let mut found = Vec::new();
-        let mut fixed = false;
+        let rows = self.core.store.table_scan(oids::PG_CONSTRAINT)?;
+        for schema in schemas {
+            let mut found = Vec::new();
+            let mut any = false;
+            for row in &rows {
+                if row.oid("connamespace")? != schema || *row.text("conname")? != *name.name {
+                    continue;
+                }
+                any = true;
+                match row.bool("condeferrable")? {
+                    true => found.push(row.oid("oid")?),
+                    false if deferred => {
+                        bail!(WRONG_OBJECT_TYPE, "constraint \"{}\" is not deferrable", name.name)
+                    }
+                    false => {}
+                }
+            }
+            if any {
+                return Ok(found);
+            }
+        }
+        bail!(UNDEFINED_OBJECT, "constraint \"{}\" does not exist", name.name)
+    }
+
+    /// The constraints of partitions go with those above them.
+    fn add_partitions_of(&self, named: &mut Vec<Oid>) -> Result<()> {
+        if named.is_empty() {
+            return Ok(());
+        }
+        let mut below: HashMap<Oid, Vec<Oid>> = HashMap::new();
         for row in self.core.store.table_scan(oids::PG_CONSTRAINT)? {
-            let namespace = row.oid("connamespace")?;
-            let visible = match schema {
-                Some(oid) => oid == namespace,
-                None => view.search_path().contains(&namespace),
-            };
-            if !visible || *row.text("conname")? != *name.name {
-                continue;
-            }
-            match row.bool("condeferrable")? {
-                true => found.push(row.oid("oid")?),
-                false => fixed = true,
+            let parent = row.oid("conparentid")?;
+            if parent.is_valid() {
+                below.entry(parent).or_default().push(row.oid("oid")?);
             }
         }
-        if found.is_empty() && fixed {
-            bail!(WRONG_OBJECT_TYPE, "constraint \"{}\" is not deferrable", name.name);
+        let mut next = 0;
+        while let Some(parent) = named.get(next) {
+            named.extend(below.remove(parent).unwrap_or_default());
+            next += 1;
         }
-        if found.is_empty() {
-            bail!(UNDEFINED_OBJECT, "constraint \"{}\" does not exist", name.name);
-        }
-        Ok(found)
+        Ok(())
     }
 }

@@ -504,6 +504,11 @@ impl Alter<'_, '_> {
         if c.kind == b'n' {
             self.not_null_may_go(rel, c)?;
         }
+        if let Some(f) = c.foreign.as_ref().filter(|f| f.table != rel.oid) {
+            self.ddl.storage.lock(f.table, ast::LockMode::AccessExclusive)?;
+            let referenced = self.ddl.view.relation(f.table)?;
+            self.ddl.check_unused(&referenced, "ALTER TABLE")?;
+        }
         let mut all = vec![ObjectAddress::new(oids::PG_CONSTRAINT, c.oid)];
         if matches!(c.kind, b'c' | b'n') && !c.no_inherit {
             self.drop_from_children(rel, c, recurse, &mut all)?;
