@@ -115,6 +115,10 @@ fn check_volatility(a: &Analyzer, expr: &Expr, used: ExprUse) -> Result<()> {
         }
         Expr::Op(o) => note(o.func),
         Expr::ScalarArrayOp(s) => note(s.func),
+        Expr::CoerceViaIo { arg, ty, .. } => {
+            note(a.type_desc(*ty).map_or(Oid::INVALID, |t| t.input));
+            note(output(arg));
+        }
         // The time and the user are stable, not immutable.
         Expr::SqlValue { .. } => note(Oid(1299)),
         Expr::Json(j) if json_is_mutable(j) => note(Oid(1299)),

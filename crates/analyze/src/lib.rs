@@ -57,6 +57,7 @@ pub use ddl::{
 pub use policy::row_security_binds;
 pub use rewrite::{clear_places, default_of, rewrite, stored_expr, view_query};
 pub use rule::{AnalysedRule, NEW, OLD, rule};
+pub use target::index_column_name;
 pub use typename::{format_type, format_type_with};
 pub use updatable::{base_column, query_reason};
 

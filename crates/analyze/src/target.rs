@@ -225,6 +225,11 @@ pub(crate) fn column_name(expr: &ast::Expr) -> String {
     }
 }
 
+/// `FigureIndexColname`: what a column of an index over the expression is called.
+pub fn index_column_name(expr: &ast::Expr) -> String {
+    figure(expr).map_or_else(|| "expr".into(), |f| f.0)
+}
+
 /// A name and how good it is (2 beats the name of a cast's type, which is 1).
 fn figure(expr: &ast::Expr) -> Option<(String, u8)> {
     let fixed = |name: &str| Some((name.to_owned(), 2));

@@ -2,7 +2,7 @@
 //! that a B-tree can look for are `=`.
 
 use super::Ddl;
-use super::index::{IndexKey, NewIndex, access_method, elem_name, join_names};
+use super::index::{IndexKey, NewIndex, access_method, distinct_names, elem_name, join_names};
 use base::{Oid, Result, err};
 use parser::ast::{Constraint, ExcludeConstraint, OpName};
 
@@ -41,7 +41,7 @@ impl Ddl<'_> {
                 name.clone()
             }
             None => {
-                let joined = join_names(&names);
+                let joined = join_names(&distinct_names(names));
                 self.choose_key_name(&rel.name, Some(&joined), "excl", rel.namespace)?
             }
         };

@@ -175,16 +175,14 @@ impl Ddl<'_> {
 
     fn index_columns(&self, table: &RelationDesc, keys: &[&IndexKey]) -> Result<Vec<NewColumn>> {
         let mut columns: Vec<NewColumn> = Vec::new();
-        for key in keys {
-            let mut name = match key.attnum {
-                n if !key.name.is_empty() || n <= 0 => key.name.clone(),
-                n => table.tuple.attrs[n as usize - 1].name.to_string(),
-            };
-            let base = name.clone();
-            let mut n = 0;
-            while columns.iter().any(|c| c.name == name) {
-                n += 1;
-                name = format!("{base}{n}");
+        let wanted = keys.iter().map(|key| match key.attnum {
+            n if !key.name.is_empty() || n <= 0 => key.name.clone(),
+            n => table.tuple.attrs[n as usize - 1].name.to_string(),
+        });
+        for (name, key) in distinct_names(wanted.collect()).into_iter().zip(keys) {
+            if key.attnum == 0 && self.view.type_(key.type_oid)?.kind == b'p' {
+                let shown = self.format_type(key.type_oid, -1);
+                bail!(INVALID_TABLE_DEFINITION, "column \"{name}\" has pseudo-type {shown}");
             }
             // The opclass may store another type than it indexes.
             let class = self.view.opclass(key.opclass).ok();
@@ -434,7 +432,7 @@ impl Ddl<'_> {
         for elem in stmt.elems.iter().chain(&stmt.including) {
             parts.push(elem_name(elem));
         }
-        let joined = join_names(&parts);
+        let joined = join_names(&distinct_names(parts));
         self.choose_relation_name(&table.name, Some(&joined), "idx", table.namespace)
     }
 
@@ -484,18 +482,40 @@ impl Ddl<'_> {
                 let mut key = IndexKey::column(0, cooked.ty(), Oid::INVALID);
                 key.name = elem_name(elem);
                 key.collation = cooked.collation();
-                exprs.push(cooked);
+                match without_collate(cooked) {
+                    ir::Expr::Var(v) if v.attno > 0 => {
+                        (key.attnum, key.typmod) = (v.attno, v.typmod);
+                    }
+                    cooked => exprs.push(cooked),
+                }
                 key
             }
         };
         if let Some(name) = &elem.collation {
             key.collation = self.collation(name).map_err(|e| e.placed(None))?;
         }
+        self.check_collation(key.type_oid, key.collation, "index")?;
         let class = self.choose_opclass(am, am_name, key.type_oid, elem.opclass.as_ref())?;
         key.opclass = class.oid;
         self.check_byte_order(&class, key.collation)?;
         key.option = elem_option(elem);
         Ok(key)
+    }
+
+    /// Fails unless a key has a collation if, and only if, its type has collations.
+    pub(super) fn check_collation(&self, ty: Oid, collation: Oid, of: &str) -> Result<()> {
+        match (self.view.type_(ty)?.collation.is_valid(), collation.is_valid()) {
+            (true, false) => Err(err!(
+                INDETERMINATE_COLLATION,
+                "could not determine which collation to use for {of} expression"
+            )
+            .hint("Use the COLLATE clause to set the collation explicitly.")),
+            (false, true) => {
+                let shown = self.format_type(ty, -1);
+                bail!(DATATYPE_MISMATCH, "collations are not supported by type {shown}")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Fails if an index would find bytes where a collation calls others equal.
@@ -636,13 +656,32 @@ pub(super) fn elem_name(elem: &ast::IndexElem) -> String {
     if let Some(name) = &elem.name {
         return name.clone();
     }
-    match elem.expr.as_ref().map(|e| &e.kind) {
-        Some(ast::ExprKind::Func(f)) => f.name.last().to_string(),
-        Some(ast::ExprKind::Column { parts, star: false }) => {
-            parts.last().cloned().unwrap_or_default()
+    elem.expr.as_ref().map_or_else(|| "expr".to_string(), analyze::index_column_name)
+}
+
+/// Names of an index's columns: one that was there before gets a number.
+pub(super) fn distinct_names(wanted: Vec<String>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for base in wanted {
+        let mut name = base.clone();
+        let mut n = 0;
+        while names.contains(&name) {
+            n += 1;
+            let number = n.to_string();
+            let room = super::name::MAX_NAME - number.len();
+            name = format!("{}{number}", super::name::clip(&base, room));
         }
-        _ => "expr".to_string(),
+        names.push(name);
     }
+    names
+}
+
+/// What an expression is of, whatever its collation: that is the key's.
+pub(super) fn without_collate(mut e: ir::Expr) -> ir::Expr {
+    while let ir::Expr::Collate { arg, .. } = e {
+        e = *arg;
+    }
+    e
 }
 
 /// Names joined by underscores, as long as they fit a name.

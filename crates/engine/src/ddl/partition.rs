@@ -64,6 +64,7 @@ impl Ddl<'_> {
                 Some(name) => self.collation(name)?,
                 None => own,
             };
+            self.check_collation(ty, collation, "partition")?;
             let class = match &elem.opclass {
                 Some(_) => self.choose_opclass(am, am_name, ty, elem.opclass.as_ref())?,
                 None => self.view.default_opclass(ty, am)?.ok_or_else(|| {
@@ -168,17 +169,18 @@ impl Ddl<'_> {
                 return Err(e.detail(detail).at(pos));
             }
         }
+        let (ty, collation) = (made.ty(), made.collation());
+        let made = super::index::without_collate(made);
         if let ir::Expr::Var(v) = &made
             && v.attno > 0
         {
-            return Ok((v.attno, v.ty, v.collation));
+            return Ok((v.attno, ty, collation));
         }
         let constant = crate::cook::columns_of(&made).is_empty()
             && !matches!(made.ty(), oids::UNKNOWN | oids::RECORD);
         if constant {
             bail!(INVALID_OBJECT_DEFINITION, "cannot use constant expression as partition key");
         }
-        let (ty, collation) = (made.ty(), made.collation());
         exprs.push(made);
         Ok((0, ty, collation))
     }
@@ -745,7 +747,7 @@ impl Ddl<'_> {
         what: &str,
     ) -> Result<()> {
         let Some(key) = &parent.partition_key else { return Ok(()) };
-        for n in &key.columns {
+        for (n, collation) in key.columns.iter().zip(&key.collations) {
             if *n == 0 {
                 return Err(err!(
                     FEATURE_NOT_SUPPORTED,
@@ -755,7 +757,7 @@ impl Ddl<'_> {
                     "{what} constraints cannot be used when partition keys include expressions."
                 )));
             }
-            if !keys.iter().any(|k| k.attnum == *n) {
+            if !keys.iter().any(|k| k.attnum == *n && k.collation == *collation) {
                 return Err(err!(
                     FEATURE_NOT_SUPPORTED,
                     "unique constraint on partitioned table must include all partitioning columns"

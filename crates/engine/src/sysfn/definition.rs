@@ -142,7 +142,7 @@ fn rule_text(
             .map(|n| ir::deparse::Relation { name: n.into(), columns: columns.clone() });
         let expr = stored(qual)?;
         let style = super::text::style(pretty);
-        let text = ir::deparse::expression(&expr, &of, &names, style, false)?;
+        let text = ir::deparse::expression_at(8, &expr, &of, &names, style, false)?;
         out.push_str(&format!("\n   WHERE {text}"));
     }
     out.push_str(if rule.is_instead { " DO INSTEAD " } else { " DO " });

@@ -98,9 +98,7 @@ fn bare_column(
             let nth = index.columns[..i].iter().filter(|c| **c == 0).count();
             let expr = exprs.get(nth).ok_or_else(|| Error::internal("too few expressions"))?;
             let text = over(s, expr, Some(table), style)?;
-            let call = matches!(expr, Expr::Func(f)
-                if f.form == ir::CoercionForm::ExplicitCall);
-            let text = if call { text } else { format!("({text})") };
+            let text = if ir::deparse::looks_like_call(expr) { text } else { format!("({text})") };
             Ok((text, expr.ty(), expr.collation()))
         }
         n => match table.tuple.attrs.get(n as usize - 1) {

@@ -37,5 +37,5 @@ pub(super) fn over(
 
 /// What `pretty` means for an expression that stands in no clause.
 pub(super) fn style(pretty: bool) -> Style {
-    if pretty { Style::PRETTY } else { Style::PLAIN }
+    Style::pretty(pretty)
 }

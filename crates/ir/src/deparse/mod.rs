@@ -24,7 +24,7 @@ pub use constant::literal;
 pub use names::{Names, ObjectName, quote_ident, quote_literal};
 pub use plan::{Ancestor, PlanPrinter};
 
-use crate::expr::{Expr, TargetEntry};
+use crate::expr::{CoercionForm, Expr, OpKind, TargetEntry};
 use crate::query::{Query, WindowClause};
 use base::{Error, Result};
 use scope::Scope;
@@ -78,11 +78,36 @@ pub fn expression(
     style: Style,
     implicit: bool,
 ) -> Result<String> {
+    expression_at(0, expr, of, names, style, implicit)
+}
+
+/// As [`expression`], within a text that is indented so far.
+pub fn expression_at(
+    indent: i32,
+    expr: &Expr,
+    of: &[Relation],
+    names: &dyn Names,
+    style: Style,
+    implicit: bool,
+) -> Result<String> {
     let mut printer = Printer::new(names, style);
+    printer.indent = indent;
     printer.prefix = of.len() > 1;
     printer.scopes.push(Scope::of_relations(of));
     printer.expr(expr, implicit);
     printer.finish()
+}
+
+/// True if an expression is printed as a function's call is.
+pub fn looks_like_call(expr: &Expr) -> bool {
+    match expr {
+        Expr::Func(f) => {
+            matches!(f.form, CoercionForm::ExplicitCall | CoercionForm::SqlSyntax)
+        }
+        Expr::Op(o) => o.kind == OpKind::NullIf,
+        Expr::Coalesce { .. } | Expr::MinMax { .. } | Expr::SqlValue { .. } | Expr::Xml(_) => true,
+        _ => false,
+    }
 }
 
 /// Prints a query. `columns` are the names its result is known by (a view's columns); `wrap` is
@@ -130,7 +155,10 @@ pub fn body_part(
     printer.params = params.clone();
     match part {
         BodyPart::Value(expr) => printer.expr(expr, false),
-        BodyPart::Statement(query) => printer.query(query, true),
+        BodyPart::Statement(query) => {
+            printer.indent = 1;
+            printer.query(query, false);
+        }
     }
     printer.finish()
 }
