@@ -656,11 +656,13 @@ impl Ddl<'_> {
             oids::PG_NAMESPACE => format!("schema {}", self.view.namespace(a.object)?.name),
             oids::PG_CONSTRAINT => {
                 let c = self.view.constraint(a.object)?;
-                let of = match c.relation.is_valid() {
-                    true => self.describe(ObjectAddress::relation(c.relation))?,
-                    false => self.describe(ObjectAddress::new(oids::PG_TYPE, c.domain))?,
-                };
-                format!("constraint {} on {of}", c.name)
+                match c.relation.is_valid() {
+                    false => format!("constraint {}", c.name),
+                    true => {
+                        let of = self.describe(ObjectAddress::relation(c.relation))?;
+                        format!("constraint {} on {of}", c.name)
+                    }
+                }
             }
             oids::PG_ATTRDEF => {
                 let row = self.row_by_oid(Oid(2657), a.object)?;

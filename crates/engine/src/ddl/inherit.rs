@@ -4,7 +4,7 @@ use super::Ddl;
 use super::column::NewColumn;
 use super::key::NewConstraint;
 use super::type_name::ResolvedType;
-use base::{Error, Oid, Result, bail, err};
+use base::{Error, Oid, Result, SqlState, bail, err};
 use catalog::depend::{self, DependKind, ObjectAddress};
 use catalog::{ConstraintDesc, Persistence, RelKind, RelationDesc, SysRow, indexes, oids};
 use ir::Expr;
@@ -640,6 +640,10 @@ impl Ddl<'_> {
                     a.name
                 );
             }
+            if a.generated != own.generated {
+                let code = SqlState::DATATYPE_MISMATCH;
+                return Err(other_generation(code, &a.name, a.generated, own.generated));
+            }
             let mut row = self.column_row(child.oid, n)?;
             let count = row.i16("attinhcount")?;
             row.set_i16("attinhcount", count + 1)?;
@@ -803,16 +807,8 @@ pub fn check_generation(inherited: &NewColumn, own: &NewColumn) -> Result<()> {
             );
         }
         if own.generated != 0 && own.generated != inherited.generated {
-            let word = |g: u8| if g == b's' { "STORED" } else { "VIRTUAL" };
-            return Err(err!(
-                INVALID_COLUMN_DEFINITION,
-                "column \"{name}\" inherits from generated column of different kind"
-            )
-            .detail(format!(
-                "Parent column is {}, child column is {}.",
-                word(inherited.generated),
-                word(own.generated)
-            )));
+            let code = SqlState::INVALID_COLUMN_DEFINITION;
+            return Err(other_generation(code, name, inherited.generated, own.generated));
         }
     } else if own.generated != 0 {
         return Err(err!(
@@ -822,6 +818,14 @@ pub fn check_generation(inherited: &NewColumn, own: &NewColumn) -> Result<()> {
         .hint("A child table column cannot be generated unless its parent column is."));
     }
     Ok(())
+}
+
+/// The refusal of a column that is stored where its parent's is computed, or the other way round.
+fn other_generation(code: SqlState, name: &str, above: u8, own: u8) -> Error {
+    let word = |g: u8| if g == b's' { "STORED" } else { "VIRTUAL" };
+    let text = format!("column \"{name}\" inherits from generated column of different kind");
+    let (above, own) = (word(above), word(own));
+    Error::new(code, text).detail(format!("Parent column is {above}, child column is {own}."))
 }
 
 fn storage_word(letter: u8) -> &'static str {

@@ -108,7 +108,7 @@ impl Ddl<'_> {
         }
         for e in &exprs {
             self.require_expr_types(e)?;
-            for found in super::references::of_expr(e, table) {
+            for found in super::references::of_expr(&self.view, e, table) {
                 match found.class == oids::PG_CLASS && found.object == table {
                     true => depend::record(self.rows, found, own, DependKind::Internal)?,
                     false => depend::record(self.rows, own, found, DependKind::Normal)?,
@@ -259,7 +259,7 @@ impl Ddl<'_> {
             _ => "range",
         };
         match bound {
-            PartitionBound::Default => {
+            PartitionBound::Default { .. } => {
                 if strategy == b'h' {
                     bail!(
                         INVALID_TABLE_DEFINITION,
@@ -970,7 +970,7 @@ fn place_of(bound: &PartitionBound) -> Option<u32> {
         PartitionBound::List { values, .. } => values.first().map(|e| e.pos),
         PartitionBound::Range { lower, .. } => lower.first().map(|e| e.pos),
         PartitionBound::Hash { pos, .. } => Some(*pos),
-        PartitionBound::Default => None,
+        PartitionBound::Default { pos } => Some(*pos),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Ddl;
 use base::{Oid, Result};
+use catalog::CatalogView;
 use catalog::depend::{self, DependKind, ObjectAddress};
 use catalog::oids;
 use ir::{Expr, Query, Rte, RteKind};
@@ -9,6 +10,7 @@ use types::Datum;
 
 /// Gathers the objects that expressions name.
 struct References<'q> {
+    view: &'q CatalogView,
     /// Range tables, outermost first.
     scopes: Vec<&'q [Rte]>,
     /// The relation that entry 1 means where there is no range table.
@@ -104,6 +106,7 @@ impl<'q> References<'q> {
             RteKind::Relation { relid, .. } if attno > 0 => {
                 self.add_address(ObjectAddress::column(*relid, attno));
             }
+            RteKind::Function { functions, .. } => self.function_column(functions, attno),
             RteKind::Join { alias_vars: exprs, .. } | RteKind::Group { exprs } if attno > 0 => {
                 let Some(e) = exprs.get(attno as usize - 1) else { return };
                 // The alias is meant at the level of the join.
@@ -141,7 +144,11 @@ impl<'q> References<'q> {
             Expr::Window(w) => self.add(oids::PG_PROC, w.func),
             Expr::Subscript(s) => self.add_type(s.result_type),
             Expr::SubLink(s) => self.query(&s.query),
-            Expr::FieldSelect { arg, field, .. } => self.field(arg.ty(), *field),
+            Expr::FieldSelect { arg, field, ty, collation, .. } => {
+                self.fields(arg.ty(), &[*field], *ty);
+                self.add_collation(*collation);
+            }
+            Expr::FieldStore { fields, ty, .. } => self.fields(*ty, fields, *ty),
             Expr::Relabel { ty, collation, .. }
             | Expr::CoerceViaIo { ty, collation, .. }
             | Expr::ArrayCoerce { ty, collation, .. } => {
@@ -163,9 +170,48 @@ impl<'q> References<'q> {
         ir::walk::children(e, &mut |c| self.expr(c));
     }
 
-    /// A field of a named composite type is a column of its relation; the caller knows which.
-    fn field(&mut self, ty: Oid, _field: i16) {
-        self.add_type(ty);
+    /// The relation whose columns are the fields of a type.
+    fn relation_of(&self, ty: Oid) -> Option<Oid> {
+        let mut found = self.view.find_type(ty).ok()??;
+        while found.kind == b'd' {
+            found = self.view.find_type(found.base_type).ok()??;
+        }
+        found.relation.is_valid().then_some(found.relation)
+    }
+
+    /// Fields of a named composite type are columns of its relation. Of others nothing more is
+    /// known than a type that they need.
+    fn fields(&mut self, of: Oid, fields: &[i16], needed: Oid) {
+        match self.relation_of(of) {
+            None => self.add_type(needed),
+            Some(relation) => {
+                for n in fields {
+                    self.add_address(ObjectAddress::column(relation, *n));
+                }
+            }
+        }
+    }
+
+    /// A column of a function's rows may be one of a composite type.
+    fn function_column(&mut self, functions: &'q [ir::RangeFunction], attno: i16) {
+        let mut before = 0;
+        for f in functions {
+            let own = attno - before;
+            before += f.column_count as i16;
+            if own < 1 || own > f.column_count as i16 {
+                continue;
+            }
+            if f.col_types.is_empty()
+                && let Some(relation) = self.relation_of(f.expr.ty())
+            {
+                // Columns that were dropped are not among the function's.
+                let Ok(Some(rel)) = self.view.find_relation(relation) else { return };
+                let mut live = rel.tuple.attrs.iter().enumerate().filter(|(_, a)| !a.dropped);
+                if let Some((i, _)) = live.nth(own as usize - 1) {
+                    self.add_address(ObjectAddress::column(relation, i as i16 + 1));
+                }
+            }
+        }
     }
 
     /// What to record: a column of a relation makes the whole relation redundant.
@@ -193,15 +239,15 @@ fn join_exprs(q: &Query) -> std::collections::HashSet<*const Expr> {
 }
 
 /// The objects a query names.
-pub fn of_query(query: &Query) -> Vec<ObjectAddress> {
-    let mut r = References { scopes: Vec::new(), table: Oid::INVALID, found: Vec::new() };
+pub fn of_query(view: &CatalogView, query: &Query) -> Vec<ObjectAddress> {
+    let mut r = References { view, scopes: Vec::new(), table: Oid::INVALID, found: Vec::new() };
     r.query(query);
     r.finish()
 }
 
 /// The objects an expression over one table (or none) names.
-pub fn of_expr(expr: &Expr, table: Oid) -> Vec<ObjectAddress> {
-    let mut r = References { scopes: Vec::new(), table, found: Vec::new() };
+pub fn of_expr(view: &CatalogView, expr: &Expr, table: Oid) -> Vec<ObjectAddress> {
+    let mut r = References { view, scopes: Vec::new(), table, found: Vec::new() };
     r.expr(expr);
     r.finish()
 }
@@ -216,7 +262,7 @@ impl Ddl<'_> {
         table: Oid,
         own_kind: DependKind,
     ) -> Result<()> {
-        self.require_types(of_expr(expr, table))?;
+        self.require_types(of_expr(&self.view, expr, table))?;
         self.depend_kept_expr(own, expr, table, own_kind)
     }
 
@@ -229,7 +275,7 @@ impl Ddl<'_> {
         table: Oid,
         own_kind: DependKind,
     ) -> Result<()> {
-        for found in of_expr(expr, table) {
+        for found in of_expr(&self.view, expr, table) {
             let same = table.is_valid() && found.class == oids::PG_CLASS && found.object == table;
             let kind = if same { own_kind } else { DependKind::Normal };
             depend::record(self.rows, own, found, kind)?;
@@ -244,12 +290,13 @@ impl Ddl<'_> {
 
     /// Fails unless the user may use the types that are named in an expression.
     pub fn require_expr_types(&self, expr: &Expr) -> Result<()> {
-        self.require_types(of_expr(expr, Oid::INVALID))
+        self.require_types(of_expr(&self.view, expr, Oid::INVALID))
     }
 
     /// As [`Ddl::require_expr_types`] of an index, which is made without a search path.
     pub fn require_index_types(&self, expr: &Expr) -> Result<()> {
-        for a in of_expr(expr, Oid::INVALID).iter().filter(|a| a.class == oids::PG_TYPE) {
+        for a in of_expr(&self.view, expr, Oid::INVALID).iter().filter(|a| a.class == oids::PG_TYPE)
+        {
             self.require_type_usage(a.object).map_err(|e| {
                 let named = self.index_type_name(a.object);
                 named.map_or(e, |name| super::grant::permission_denied("type", &name))
@@ -280,8 +327,8 @@ impl Ddl<'_> {
 
     /// Records what a stored query depends on.
     pub fn depend_query(&self, own: ObjectAddress, query: &Query) -> Result<()> {
-        self.require_types(of_query(query))?;
-        for found in of_query(query) {
+        self.require_types(of_query(&self.view, query))?;
+        for found in of_query(&self.view, query) {
             depend::record(self.rows, own, found, DependKind::Normal)?;
         }
         Ok(())

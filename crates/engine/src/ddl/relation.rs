@@ -150,13 +150,14 @@ impl Ddl<'_> {
         if matches!(new.kind, RelKind::Index | RelKind::Toast) {
             return Ok(());
         }
+        // The schema and the owner of a composite type are the type's.
+        if new.kind == RelKind::Composite {
+            return Ok(());
+        }
         let own = ObjectAddress::relation(oid);
         let schema = ObjectAddress::new(oids::PG_NAMESPACE, new.namespace);
         depend::record(self.rows, own, schema, DependKind::Normal)?;
-        // The owner of a composite type is the type's.
-        if new.kind != RelKind::Composite {
-            self.depend_owner(own, new.owner)?;
-        }
+        self.depend_owner(own, new.owner)?;
         self.depend_new_acl(own, new.owner, &self.acl_of_new_relation(new)?)
     }
 

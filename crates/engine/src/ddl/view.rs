@@ -142,7 +142,7 @@ impl Ddl<'_> {
 
     /// True if the query reads a temporary relation.
     pub fn uses_temp(&self, query: &Query) -> Result<bool> {
-        for a in super::references::of_query(query) {
+        for a in super::references::of_query(&self.view, query) {
             if a.class == oids::PG_CLASS
                 && self.view.relation(a.object)?.persistence == Persistence::Temp
             {

@@ -3,6 +3,7 @@
 use super::prepared::{Portal, Prepared};
 use super::simple::is_query;
 use super::{Session, query};
+use crate::ddl::type_name::resolve;
 use crate::sink::Sink;
 use base::{Error, Result, bail, err};
 use parser::ast::{ExecuteStmt, Expr, PrepareStmt, RawStmt};
@@ -17,7 +18,10 @@ impl Session {
             bail!(INVALID_PSTATEMENT_DEFINITION, "invalid statement name: must not be empty");
         }
         let types = self.with_ddl(text, |ddl| {
-            stmt.arg_types.iter().map(|t| Ok(ddl.resolve_type(t)?.oid)).collect::<Result<Vec<_>>>()
+            stmt.arg_types
+                .iter()
+                .map(|t| Ok(resolve(&ddl.view, t)?.oid))
+                .collect::<Result<Vec<_>>>()
         })?;
         let inner = RawStmt { stmt: stmt.query.clone(), location: stmt.query_pos, len: 0 };
         let analysed = self.analyse(Some(&inner), &types)?;

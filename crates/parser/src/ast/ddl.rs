@@ -250,7 +250,9 @@ pub struct PartitionSpec {
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum PartitionBound {
-    Default,
+    Default {
+        pos: Pos,
+    },
     /// Names and numbers of WITH (..).
     Hash {
         modulus: i32,

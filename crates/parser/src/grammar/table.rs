@@ -269,8 +269,9 @@ impl Parser<'_> {
 
     /// PartitionBoundSpec.
     pub(super) fn partition_bound(&mut self) -> Result<PartitionBound> {
+        let pos = self.pos();
         if self.accept_kw(Kw::Default) {
-            return Ok(PartitionBound::Default);
+            return Ok(PartitionBound::Default { pos });
         }
         self.expect_kws(&[Kw::For, Kw::Values])?;
         let pos = self.pos();

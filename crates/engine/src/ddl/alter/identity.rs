@@ -44,6 +44,10 @@ impl Alter<'_, '_> {
                 "{of} must be declared NOT NULL before identity can be added"
             );
         }
+        let not_null = rel.constraints.iter().find(|c| c.kind == b'n' && c.columns == [n]);
+        if let Some(c) = not_null.filter(|c| !c.validated) {
+            return Err(crate::ddl::inherit::incompatible(&c.name, &rel.name));
+        }
         if attr.identity != 0 {
             bail!(OBJECT_NOT_IN_PREREQUISITE_STATE, "{of} is already an identity column");
         }
