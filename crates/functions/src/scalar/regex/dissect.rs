@@ -94,8 +94,15 @@ impl<'a> Matcher<'a> {
                 (true, true) => {}
             }
         }
-        for begin in first..=self.chars.len() {
+        // PostgreSQL tries places where a match with back-references might end one after the other
+        // and stops before the last one, unless that is the first.
+        let (last, mut almost) = (self.chars.len(), false);
+        for begin in first..=last {
             let ends = self.ends(root, begin)?;
+            if self.tree.backrefs && begin == last && almost {
+                continue;
+            }
+            almost |= ends.iter().any(|end| end + 1 == last);
             if ends.is_empty() {
                 continue;
             }

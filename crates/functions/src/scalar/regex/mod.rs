@@ -12,6 +12,7 @@ mod dissect;
 mod fast;
 mod nfa;
 mod parse;
+mod size;
 
 use crate::letters::Letters;
 use base::{Error, Result, SqlState, err};
@@ -99,7 +100,13 @@ fn too_complex(e: Error, begin: &str) -> Error {
 
 /// Compiles a pattern.
 pub(crate) fn compile(pattern: &str, flags: Flags) -> Result<Pattern> {
-    let tree = parse::parse(pattern, flags);
+    let tree = parse::parse(pattern, flags).and_then(|tree| {
+        // Only a repetition makes a pattern much larger than its text.
+        if pattern.len() > 1000 || pattern.contains('{') {
+            size::check(&tree.root)?;
+        }
+        Ok(tree)
+    });
     let tree = tree.map_err(|e| too_complex(e, "invalid regular expression"))?;
     let fast = fast::compile(&tree);
     Ok(Pattern { tree, fast, programs: Mutex::default() })

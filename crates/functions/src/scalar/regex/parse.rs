@@ -223,20 +223,25 @@ impl Parser<'_> {
     /// One after another; neighbours without groups that prefer the same are one part.
     fn concat(&mut self, parts: Vec<Part>) -> Part {
         let mut runs: Vec<Vec<Part>> = Vec::new();
+        // What the last run prefers.
+        let mut theirs = Prefer::None;
         for p in parts {
             let joins = runs.last().is_some_and(|run: &Vec<Part>| {
-                let theirs = run
-                    .iter()
-                    .map(|r| r.prefer)
-                    .find(|r| *r != Prefer::None)
-                    .unwrap_or(Prefer::None);
                 !p.messy
                     && !run[0].messy
                     && (p.prefer == theirs || p.prefer == Prefer::None || theirs == Prefer::None)
             });
             match runs.last_mut() {
-                Some(run) if joins => run.push(p),
-                _ => runs.push(vec![p]),
+                Some(run) if joins => {
+                    if theirs == Prefer::None {
+                        theirs = p.prefer;
+                    }
+                    run.push(p);
+                }
+                _ => {
+                    theirs = p.prefer;
+                    runs.push(vec![p]);
+                }
             }
         }
         let mut out = Vec::with_capacity(runs.len());

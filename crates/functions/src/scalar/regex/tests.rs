@@ -59,3 +59,40 @@ fn mistakes_are_told() {
         assert_eq!(e.message(), format!("invalid regular expression: {message}"), "{pattern}");
     }
 }
+
+#[test]
+fn patterns_of_too_many_states_or_arcs_are_refused() {
+    let refused = |pattern: &str| match compile(pattern, Flags::default()) {
+        Ok(_) => false,
+        Err(e) => {
+            let text = "invalid regular expression: regular expression is too complex";
+            assert_eq!(e.message(), text);
+            true
+        }
+    };
+    for (pattern, times, wanted) in [
+        ("x*y*z*", 500, false),
+        ("x*y*z*", 520, true),
+        ("x?", 1540, false),
+        ("x?", 1550, true),
+        ("x", 45_000, true),
+        ("(abcd){255,255}", 1, false),
+        ("((x{1,180}){1,180})", 1, false),
+        ("((x{0,20}){0,20}){0,20}", 1, true),
+    ] {
+        assert_eq!(refused(&pattern.repeat(times)), wanted, "{pattern} {times}");
+    }
+}
+
+#[test]
+fn the_end_of_a_text_is_not_tried_after_a_match_before_it_that_was_none() {
+    for (pattern, text, wanted) in [
+        (r"$()|^\1", "a", false),
+        (r".. ()|\1", "a", false),
+        (r"$()|^\1", "", true),
+        (r"$()|^b\1", "a", true),
+    ] {
+        let found = compile(pattern, Flags::default()).unwrap().is_match(text).unwrap();
+        assert_eq!(found, wanted, "{pattern} {text}");
+    }
+}
