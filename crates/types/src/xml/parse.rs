@@ -1,6 +1,7 @@
 //! The parser: a document or a fragment to a tree, with messages as users of libxml2 know them.
 
 use super::{NodeKind, Tree, is_name_char, is_space, starts_name};
+use std::cell::Cell;
 use std::collections::HashMap;
 
 /// Something that is wrong with a text.
@@ -21,6 +22,8 @@ pub struct Parsed {
     pub tree: Tree,
     /// Errors in the order of the text.
     pub errors: Vec<XmlError>,
+    /// Why reading ended early: the statement is not to go on.
+    pub stopped: Option<base::Error>,
 }
 
 impl Parsed {
@@ -48,6 +51,10 @@ pub(super) struct Parser<'a> {
     pub open_entities: bool,
     /// Nothing more is read.
     pub halted: bool,
+    /// The statement is not to go on.
+    stopped: Option<base::Error>,
+    /// A place and its line, from which the next one is counted.
+    counted: Cell<(usize, usize)>,
     /// A document is read: it ends with its element.
     whole: bool,
     expanded: usize,
@@ -66,6 +73,8 @@ impl<'a> Parser<'a> {
             entities: HashMap::new(),
             open_entities: false,
             halted: false,
+            stopped: None,
+            counted: Cell::new((0, 1)),
             whole: false,
             expanded: 0,
             expanding: 0,
@@ -82,7 +91,13 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn line(&self) -> usize {
-        1 + self.text[..self.pos].matches('\n').count()
+        let (from, line) = match self.counted.get() {
+            (at, line) if at <= self.pos => (at, line),
+            _ => (0, 1),
+        };
+        let line = line + memchr::memchr_iter(b'\n', &self.text.as_bytes()[from..self.pos]).count();
+        self.counted.set((self.pos, line));
+        line
     }
 
     /// The line of the place with a mark below it.
@@ -327,6 +342,7 @@ impl<'a> Parser<'a> {
         self.entities = std::mem::take(&mut inner.entities);
         self.expanded = inner.expanded;
         self.halted |= inner.halted;
+        self.stopped = self.stopped.take().or(inner.stopped.take());
         self.errors.append(&mut inner.errors);
     }
 
@@ -335,6 +351,10 @@ impl<'a> Parser<'a> {
     pub(super) fn content(&mut self, root: u32, floor: usize) {
         let mut parent = root;
         while !self.halted {
+            if let Err(e) = base::interrupt::step() {
+                (self.halted, self.stopped) = (true, Some(e));
+                return;
+            }
             let rest = self.rest();
             if rest.is_empty() {
                 if self.open.len() > floor
@@ -494,7 +514,7 @@ pub fn parse_content(text: &str) -> Parsed {
 
 impl Parser<'_> {
     fn finish(self) -> Parsed {
-        Parsed { tree: self.tree, errors: self.errors }
+        Parsed { tree: self.tree, errors: self.errors, stopped: self.stopped }
     }
 }
 

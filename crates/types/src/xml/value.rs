@@ -18,7 +18,11 @@ pub fn read(text: &str, document: bool) -> Result<(Tree, bool)> {
             false => (parse_content(body), false),
         }
     };
-    match parsed.failure(false) {
+    let failure = parsed.failure(false);
+    if let Some(e) = parsed.stopped {
+        return Err(e);
+    }
+    match failure {
         None => Ok((parsed.tree, is_document)),
         Some(detail) => Err(invalid(document).detail(detail)),
     }
