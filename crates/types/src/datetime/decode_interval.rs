@@ -272,13 +272,9 @@ fn fields(text: &str, range: i32, style: IntervalStyle) -> Result<Interval, DtEr
                         ago = true;
                         unit = None;
                     }
-                    UnitWord::Infinity | UnitWord::NegInfinity
-                        if fields.len() != 1 + ago as usize =>
-                    {
+                    UnitWord::Infinity | UnitWord::NegInfinity if fields.len() != 1 => {
                         return Err(DtError::BadFormat);
                     }
-                    UnitWord::Infinity if ago => return Ok(Interval::NEG_INFINITY),
-                    UnitWord::NegInfinity if ago => return Ok(Interval::INFINITY),
                     UnitWord::Infinity => return Ok(Interval::INFINITY),
                     UnitWord::NegInfinity => return Ok(Interval::NEG_INFINITY),
                 }

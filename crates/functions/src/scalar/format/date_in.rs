@@ -21,6 +21,8 @@ struct Read {
     month: i32,
     millis: i32,
     micros: i32,
+    /// Digits of a second that the template wants.
+    precision: Option<u32>,
     year: i32,
     year_digits: u32,
     before_christ: Option<bool>,
@@ -54,6 +56,8 @@ struct Reader<'a> {
     exact: bool,
     /// Characters that were skipped beyond what the template has.
     extra: i32,
+    /// The session's zone, if its abbreviations are known.
+    session: Option<&'a Arc<datetime::TimeZone>>,
     read: Read,
 }
 
@@ -270,6 +274,9 @@ impl Reader<'_> {
                 set(&mut r.millis, scaled, node)?;
             }
             Micros | Fraction(_) => {
+                if let Fraction(digits) = node.field {
+                    r.precision = Some(digits);
+                }
                 let power = 6usize.saturating_sub(used.max(1)) as u32;
                 set(&mut r.micros, n.saturating_mul(10i32.pow(power)), node)?;
             }
@@ -358,7 +365,12 @@ impl Reader<'_> {
                 let n = self.number(2, node, slurp)?.0;
                 set(&mut self.read.zone_hour, n, node)?;
             }
-            Field::Zone if !self.rest().starts_with(['+', '-']) => return self.zone_name(node),
+            Field::Zone if self.abbreviation() => {}
+            Field::Zone if self.rest().starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                let shown = self.rest().split([' ', '\t', '\n', '\r']).next().unwrap_or("");
+                return Err(bad(format!("invalid value \"{shown}\" for \"{}\"", node.name))
+                    .detail("Time zone abbreviation is not recognized."));
+            }
             _ => {
                 let sign = signed(self);
                 self.read.zone_sign = sign;
@@ -374,27 +386,23 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn zone_name(&mut self, node: &FieldNode) -> Result<()> {
+    /// Takes in the longest abbreviation of a zone that is here: one that the session's zone uses
+    /// first. False if there is none.
+    fn abbreviation(&mut self) -> bool {
         let rest = self.rest();
         let letters = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
         for len in (1..=letters).rev() {
-            match datetime::abbreviation(&rest[..len]).map(|a| a.meaning()) {
-                Some(Ok(offset)) => {
-                    self.read.zone_offset = Some(offset);
-                    self.at += len;
-                    return Ok(());
-                }
-                Some(Err(zone)) => {
-                    self.read.zone = Some(zone);
-                    self.at += len;
-                    return Ok(());
-                }
-                None => {}
+            let word = &rest[..len];
+            let own = self.session.and_then(|zone| zone.abbreviation(word));
+            match own.or_else(|| datetime::abbreviation(word).map(|a| a.meaning())) {
+                Some(Ok(offset)) => self.read.zone_offset = Some(offset),
+                Some(Err(zone)) => self.read.zone = Some(zone),
+                None => continue,
             }
+            self.at += len;
+            return true;
         }
-        let shown = rest.split([' ', '\t', '\n', '\r']).next().unwrap_or("");
-        Err(bad(format!("invalid value \"{shown}\" for \"{}\"", node.name))
-            .detail("Time zone abbreviation is not recognized."))
+        false
     }
 }
 
@@ -412,10 +420,6 @@ fn followed_by_other(nodes: &[Node], i: usize) -> bool {
     }
 }
 
-fn read(text: &str, template: &str) -> Result<Read> {
-    Ok(read_to(text, template, false)?.0)
-}
-
 /// What has been read, and how far.
 /// Separators and text must be what the template has where it is read by the standard's rules.
 fn same(r: &mut Reader, c: char, what: &str) -> Result<()> {
@@ -428,11 +432,16 @@ fn same(r: &mut Reader, c: char, what: &str) -> Result<()> {
     }
 }
 
-fn read_to(text: &str, template: &str, standard: bool) -> Result<(Read, usize)> {
+fn read_to(
+    text: &str,
+    template: &str,
+    standard: bool,
+    session: Option<&Arc<datetime::TimeZone>>,
+) -> Result<(Read, usize)> {
     check_length(template)?;
     let nodes = if standard { parse_standard(template)? } else { parse(template)? };
     let mut calendar = Calendar::default();
-    let mut r = Reader { text, at: 0, exact: false, extra: 0, read: Read::default() };
+    let mut r = Reader { text, at: 0, exact: false, extra: 0, session, read: Read::default() };
     for (i, node) in nodes.iter().enumerate() {
         if r.at >= text.len() {
             if standard {
@@ -603,6 +612,11 @@ impl Read {
         })
     }
 
+    /// To as many digits of a second as the template wants.
+    fn rounded(&self, micros: i64) -> i64 {
+        self.precision.map_or(micros, |n| datetime::round_micros(micros, n as i32))
+    }
+
     fn offset(&self, text: &str, local: impl Fn() -> Option<i64>) -> Result<Option<i32>> {
         if let Some(zone) = &self.zone {
             return Ok(local().map(|t| zone.offset_of_local(t)));
@@ -624,7 +638,8 @@ impl Read {
 }
 
 fn to_timestamp(cx: &FnCtx, text: &str, template: &str) -> Result<i64> {
-    let mut read = read(text, template)?;
+    let zone = &cx.env.format().timezone;
+    let mut read = read_to(text, template, false, Some(zone))?.0;
     let range = || err!(DATETIME_FIELD_OVERFLOW, "timestamp out of range");
     let civil = read.civil(text)?;
     let offset = read.offset(text, || civil.timestamp())?;
@@ -632,17 +647,18 @@ fn to_timestamp(cx: &FnCtx, text: &str, template: &str) -> Result<i64> {
         return Err(range());
     }
     let local = civil.timestamp().ok_or_else(range)?;
-    match offset {
+    let at = match offset {
         Some(seconds) => {
             let shift = seconds as i64 * datetime::USECS_PER_SEC;
-            datetime::check_timestamp(local.checked_sub(shift).ok_or_else(range)?)
+            datetime::check_timestamp(local.checked_sub(shift).ok_or_else(range)?)?
         }
-        None => datetime::check_timestamp(datetime::from_local(local, &cx.env.format().timezone)?),
-    }
+        None => datetime::check_timestamp(datetime::from_local(local, zone)?)?,
+    };
+    Ok(read.rounded(at))
 }
 
 fn to_date(text: &str, template: &str) -> Result<i32> {
-    let mut read = read(text, template)?;
+    let mut read = read_to(text, template, false, None)?.0;
     let range = || err!(DATETIME_FIELD_OVERFLOW, "date out of range: \"{text}\"");
     let civil = read.civil(text)?;
     if !civil.is_julian_valid() {
@@ -692,7 +708,7 @@ pub(crate) fn read_by_template(text: &str, template: &str) -> Result<Found> {
             _ => date = true,
         }
     }
-    let (mut read, used) = read_to(text, template, true)?;
+    let (mut read, used) = read_to(text, template, true, None)?;
     if used < text.len() && !template.is_empty() {
         return Err(bad(
             "trailing characters remain in input string after datetime format".to_string()
@@ -704,5 +720,9 @@ pub(crate) fn read_by_template(text: &str, template: &str) -> Result<Found> {
         let name = if date { "timestamptz" } else { "timetz" };
         return Err(bad(format!("missing time zone in input string for type {name}")));
     }
-    Ok(Found { date: date.then(|| civil.date()), time: time.then(|| civil.time()), zoned, offset })
+    let (mut days, mut micros) = (civil.date(), read.rounded(civil.time()));
+    if date && micros >= datetime::USECS_PER_DAY {
+        (days, micros) = (days + 1, micros - datetime::USECS_PER_DAY);
+    }
+    Ok(Found { date: date.then_some(days), time: time.then_some(micros), zoned, offset })
 }
