@@ -13,6 +13,11 @@ use std::sync::Arc;
 pub trait Ask {
     /// Fails if it is cancelled or out of time.
     fn ask(&self) -> Result<()>;
+
+    /// Fails for the same reasons, or if there is no memory for so many bytes more.
+    fn room(&self, _bytes: usize) -> Result<()> {
+        self.ask()
+    }
 }
 
 thread_local! {
@@ -46,6 +51,20 @@ impl Drop for Entered {
 pub fn check() -> Result<()> {
     let last = ASKED.with_borrow(|all| all.last().map(|a| Arc::clone(&a.1)));
     last.map_or(Ok(()), |asked| asked.ask())
+}
+
+/// Bytes that are worth a question of their own.
+const LARGE: usize = 1 << 20;
+
+/// Fails if what runs here should not go on, or may not hold so many bytes more: what a value that
+/// grows says before it does.
+#[inline]
+pub fn room(bytes: usize) -> Result<()> {
+    if bytes < LARGE {
+        return step_by(bytes >> 10);
+    }
+    let last = ASKED.with_borrow(|all| all.last().map(|a| Arc::clone(&a.1)));
+    last.map_or(Ok(()), |asked| asked.room(bytes))
 }
 
 /// Steps of loops between two questions.

@@ -316,6 +316,7 @@ pub(crate) fn joined_bytes<'a>(
         made.clear();
         if wanted && !nulls.as_ref().is_some_and(|n| n.get(i)) {
             f(get(a, i), get(b, i), &mut made)?;
+            base::interrupt::room(made.len())?;
         }
         out.push_bytes(&made);
     }

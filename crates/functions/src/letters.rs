@@ -22,6 +22,11 @@ pub(crate) enum Letters {
 }
 
 impl Letters {
+    /// Whether a letter's lower case does not depend on its neighbours.
+    pub(crate) fn is_plain(self) -> bool {
+        matches!(self, Letters::Ascii | Letters::Simple | Letters::Libc)
+    }
+
     /// The text in upper case.
     pub(crate) fn upper(self, a: &str) -> String {
         match self {

@@ -17,6 +17,7 @@ pub mod builtin;
 mod call;
 pub mod collation;
 mod env;
+mod growth;
 mod letters;
 mod registry;
 

@@ -73,13 +73,20 @@ pub fn call_row(
     })
 }
 
+/// What a value is worth counting from, in bytes.
+const LONG: usize = 1 << 12;
+
 /// A body that returns another kind of value than its row says is a bug; the statement fails, the
 /// session lives on.
 #[inline]
 pub fn check_held(cx: &FnCtx, value: &Datum, phys: PhysType) -> Result<()> {
     match value.phys_type() {
         Some(held) if held != phys => Err(wrongly_held(cx, held, phys)),
-        _ => Ok(()),
+        _ => match value {
+            // Values that make a batch large before anybody looks at it as a whole.
+            Datum::Bytes(bytes) if bytes.len() > LONG => crate::growth::made(bytes.len()),
+            _ => Ok(()),
+        },
     }
 }
 

@@ -1,6 +1,7 @@
 //! How much memory there is to use.
 
 use std::alloc::{GlobalAlloc, Layout};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of memory that this process may use: the machine's, or its control group's limit.
 pub fn total_bytes() -> u64 {
@@ -19,6 +20,25 @@ pub fn resident_bytes() -> u64 {
     let Ok(text) = std::fs::read_to_string("/proc/self/statm") else { return 0 };
     let pages = text.split_whitespace().nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
     pages * 4096
+}
+
+static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// Sets what the process is to hold at most, for [`has_room`].
+pub fn set_limit(bytes: u64) {
+    LIMIT.store(bytes, Ordering::Relaxed);
+}
+
+/// Whether the process may hold so many bytes more. Takes a microsecond or two.
+pub fn has_room(bytes: u64) -> bool {
+    let limit = LIMIT.load(Ordering::Relaxed);
+    limit == u64::MAX || resident_bytes().saturating_add(bytes) <= limit
+}
+
+/// Gives the allocator an occasion to return to the system what was freed a moment ago.
+pub fn settle() {
+    const LARGE: usize = 4 << 20;
+    std::hint::black_box(Vec::<u8>::with_capacity(LARGE));
 }
 
 /// Has the cache line of this address fetched, if it is one that can be read. A hint: it never

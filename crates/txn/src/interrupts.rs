@@ -266,7 +266,8 @@ impl Interrupts {
         }
     }
 
-    /// As [`Interrupts::check`], and looks at the clock for the statement's deadline.
+    /// As [`Interrupts::check`], and looks at the clock for the statement's deadline, and at what
+    /// the server holds if the thread has come to hold much more.
     pub fn check_deadline(&self) -> Result<()> {
         if let Some(deadline) = self.statement_deadline()
             && monotonic_nanos() >= deadline
@@ -275,7 +276,17 @@ impl Interrupts {
             let flag = if whole { TRANSACTION_TIMEOUT } else { STATEMENT_TIMEOUT };
             self.flags.fetch_or(flag, Ordering::SeqCst);
         }
-        self.check()
+        self.check()?;
+        let held = os::memory::thread_bytes();
+        match held - LOOKED.get() {
+            ..0 => LOOKED.set(held),
+            0..LOOK_EVERY => {}
+            _ => {
+                LOOKED.set(held);
+                base::interrupt::Ask::room(self, 0)?;
+            }
+        }
+        Ok(())
     }
 
     #[cold]
@@ -360,7 +371,42 @@ impl base::interrupt::Ask for Interrupts {
     fn ask(&self) -> Result<()> {
         self.check_deadline()
     }
+
+    fn room(&self, bytes: usize) -> Result<()> {
+        self.check_deadline()?;
+        let before = self.memory_before.load(Ordering::Relaxed) as i64;
+        let held = os::memory::thread_bytes().saturating_sub(before).max(0) as usize;
+        // What was freed is seen to be so only after a moment.
+        let refused = held.saturating_add(bytes) >= REFUSED_LEAST
+            && (0..PATIENCE).all(|_| {
+                let full = !os::memory::has_room(bytes as u64);
+                if full {
+                    os::thread::sleep(Duration::from_millis(10));
+                    os::memory::settle();
+                }
+                full
+            });
+        if refused && !self.hold_off.load(Ordering::Relaxed) {
+            return Err(err!(OUT_OF_MEMORY, "out of memory")
+                .detail(format!("Failed on request of size {bytes}.")));
+        }
+        Ok(())
+    }
 }
+
+/// A statement that holds less than this with what it asks for is never refused it.
+const REFUSED_LEAST: usize = 16 << 20;
+
+/// How often memory is looked at before it is refused.
+const PATIENCE: u32 = 12;
+
+thread_local! {
+    /// What the thread held when it was last asked whether there is room for it.
+    static LOOKED: std::cell::Cell<i64> = const { std::cell::Cell::new(0) };
+}
+
+/// What a thread may come to hold more before it has to look whether there is room.
+const LOOK_EVERY: i64 = 32 << 20;
 
 #[cfg(test)]
 mod tests {

@@ -173,6 +173,7 @@ impl<'a> ArrayRef<'a> {
 
     /// The elements in order, all at once.
     pub fn values(&self, elem: &ElemType) -> Result<Vec<Datum>> {
+        base::interrupt::room(self.len() * size_of::<Datum>())?;
         let step = |value| base::interrupt::step().and(value);
         self.iter(elem).map(step).collect()
     }
@@ -245,8 +246,29 @@ pub fn make_array(
         );
     }
     debug_assert_eq!(count_elements(dims)?, values.len());
-    let has_nulls = values.iter().any(Datum::is_null);
-    let mut out = Vec::with_capacity(32 + values.len() * 8);
+    array_of(elem, values.iter(), dims, lbounds)
+}
+
+/// Makes the stored form of an array of the same value everywhere.
+pub fn fill_array(
+    elem: &ElemType,
+    value: &Datum,
+    dims: &[i32],
+    lbounds: &[i32],
+) -> Result<Vec<u8>> {
+    array_of(elem, std::iter::repeat_n(value, count_elements(dims)?), dims, lbounds)
+}
+
+fn array_of<'a>(
+    elem: &ElemType,
+    values: impl ExactSizeIterator<Item = &'a Datum> + Clone,
+    dims: &[i32],
+    lbounds: &[i32],
+) -> Result<Vec<u8>> {
+    let has_nulls = values.clone().any(Datum::is_null);
+    let size = values.len() * usize::try_from(elem.attr.len).unwrap_or(8).max(1);
+    base::interrupt::room(size)?;
+    let mut out = Vec::with_capacity(32 + size);
     for word in [dims.len() as i32, has_nulls as i32, elem.oid().0 as i32] {
         out.extend_from_slice(&word.to_le_bytes());
     }
@@ -255,21 +277,22 @@ pub fn make_array(
     }
     if has_nulls {
         let mut map = vec![0u8; values.len().div_ceil(8)];
-        for (i, _) in values.iter().enumerate().filter(|(_, v)| !v.is_null()) {
+        for (i, _) in values.clone().enumerate().filter(|(_, v)| !v.is_null()) {
             map[i / 8] |= 1 << (i % 8);
         }
         out.extend_from_slice(&map);
     }
     out.resize(out.len().div_ceil(8) * 8, 0);
-    let mut data = Vec::with_capacity(values.len() * 8);
-    for value in values.iter().filter(|v| !v.is_null()) {
+    // Elements are aligned as the whole is: they begin at a multiple of the largest alignment.
+    for value in values.filter(|v| !v.is_null()) {
         base::interrupt::step()?;
-        put_attr(&mut data, &elem.attr, value)?;
-        if out.len() + data.len() > SIZE_MAX {
+        let before = out.len();
+        put_attr(&mut out, &elem.attr, value)?;
+        if out.len() > SIZE_MAX {
             bail!(PROGRAM_LIMIT_EXCEEDED, "array size exceeds the maximum allowed ({SIZE_MAX})");
         }
+        base::interrupt::room(out.len() - before)?;
     }
-    out.extend_from_slice(&data);
     Ok(out)
 }
 

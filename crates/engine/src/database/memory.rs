@@ -198,6 +198,7 @@ pub(super) fn watch(database: &Weak<Database>) {
             titles_due = now + TITLES_EVERY;
         }
         let limit = limit(&database.defaults());
+        os::memory::set_limit(limit);
         let used = os::memory::resident_bytes();
         nap = match used as f64 / limit as f64 {
             x if x < 0.5 => Duration::from_millis(250),

@@ -2,6 +2,7 @@
 
 use super::state::State;
 use crate::call::FnCtx;
+use crate::growth;
 use crate::scalar::json_build::{Style, append_key, append_value, to_jsonb};
 use base::{Result, bail};
 use types::array::{ArrayRef, ElemType, make_array};
@@ -27,15 +28,16 @@ impl State for Joined {
             self.first_delimiter = delimiter.len();
         }
         self.any = true;
-        self.bytes.extend_from_slice(delimiter);
-        self.bytes.extend_from_slice(args[0].as_bytes());
-        Ok(())
+        growth::append(&mut self.bytes, delimiter)?;
+        growth::append(&mut self.bytes, args[0].as_bytes())
     }
     fn finish(&self, _: &mut FnCtx) -> Result<Datum> {
         if !self.any {
             return Ok(Datum::Null);
         }
-        Ok(Datum::Bytes(Blob::new(&self.bytes[self.first_delimiter..])))
+        let bytes = &self.bytes[self.first_delimiter..];
+        growth::made(bytes.len())?;
+        Ok(Datum::Bytes(Blob::new(bytes)))
     }
     fn save(&self) -> Vec<Datum> {
         vec![
@@ -52,8 +54,7 @@ impl State for Joined {
             self.any = true;
             self.first_delimiter = saved[1].as_i64() as usize;
         }
-        self.bytes.extend_from_slice(saved[2].as_bytes());
-        Ok(())
+        growth::append(&mut self.bytes, saved[2].as_bytes())
     }
     fn memory(&self) -> usize {
         self.bytes.capacity()
@@ -310,15 +311,17 @@ impl State for JsonText {
                 self.text.extend_from_slice(b"\n ");
             }
         }
-        append_value(cx, cx.call.arg_type(value), &args[value], Style::Json, &mut self.text)
+        let before = self.text.len();
+        append_value(cx, cx.call.arg_type(value), &args[value], Style::Json, &mut self.text)?;
+        growth::grow(before, self.text.len() - before)
     }
     fn finish(&self, _: &mut FnCtx) -> Result<Datum> {
         if !self.any {
             return Ok(Datum::Null);
         }
         let (open, close) = if self.object { ("{ ", " }") } else { ("[", "]") };
-        let text = String::from_utf8_lossy(&self.text);
-        Ok(Datum::string(format!("{open}{text}{close}")))
+        growth::made(open.len() + self.text.len() + close.len())?;
+        Ok(Datum::bytes([open.as_bytes(), &self.text, close.as_bytes()].concat()))
     }
     fn save(&self) -> Vec<Datum> {
         vec![Datum::Bool(self.any), Datum::bytes(self.text.clone())]
@@ -329,7 +332,7 @@ impl State for JsonText {
                 self.text.extend_from_slice(b", ");
             }
             self.any = true;
-            self.text.extend_from_slice(saved[1].as_bytes());
+            growth::append(&mut self.text, saved[1].as_bytes())?;
         }
         Ok(())
     }

@@ -105,6 +105,10 @@ impl<S: State> GroupedAgg for MadeOf<S> {
             }
             for (value, arg) in values.iter_mut().zip(args) {
                 *value = arg.get(i);
+                if let Datum::Bytes(bytes) = value {
+                    // Most states of long values keep them.
+                    base::interrupt::room(bytes.len())?;
+                }
             }
             let group = groups.map_or(0, |g| g[i] as usize);
             self.states[group].step(cx, &values)

@@ -3,7 +3,7 @@
 use crate::call::{CallInfo, CallState, FnCtx, FnDef};
 use base::{Oid, Result, bail, err};
 use std::cmp::Ordering;
-use types::array::{ArrayRef, ElemType, MAX_DIMENSIONS, count_elements, make_array};
+use types::array::{ArrayRef, ElemType, MAX_DIMENSIONS, count_elements, fill_array, make_array};
 use types::compare::{compare, compare_arrays};
 use types::{Datum, oid};
 
@@ -450,7 +450,7 @@ fn fill(cx: &FnCtx, args: &[Datum]) -> Result<Datum> {
     if n == 0 {
         return make_array(&elem, &[], &[], &[]).map(Datum::bytes);
     }
-    make_array(&elem, &vec![args[0].clone(); n], &dims, &lbounds).map(Datum::bytes)
+    fill_array(&elem, &args[0], &dims, &lbounds).map(Datum::bytes)
 }
 
 fn trim(cx: &FnCtx, value: &Datum, n: i32) -> Result<Datum> {
@@ -579,25 +579,27 @@ fn to_text(cx: &FnCtx, args: &[Datum]) -> Result<Datum> {
 }
 
 /// The parts of `string_to_array` and `string_to_table`; None makes NULL.
-pub(crate) fn split_text(args: &[Datum]) -> Option<Vec<Datum>> {
+pub(crate) fn split_text(args: &[Datum]) -> Result<Option<Vec<Datum>>> {
     if args[0].is_null() {
-        return None;
+        return Ok(None);
     }
     let text = args[0].as_str();
     let null = args.get(2).filter(|d| !d.is_null()).map(Datum::as_str);
     let item = |part: &str| {
-        if null == Some(part) { Datum::Null } else { Datum::text(part) }
+        base::interrupt::step()?;
+        Ok(if null == Some(part) { Datum::Null } else { Datum::text(part) })
     };
     if text.is_empty() {
-        return Some(Vec::new());
+        return Ok(Some(Vec::new()));
     }
-    Some(if args[1].is_null() {
+    let parts: Result<Vec<Datum>> = if args[1].is_null() {
         text.chars().map(|c| item(c.encode_utf8(&mut [0; 4]))).collect()
     } else if args[1].as_str().is_empty() {
-        vec![item(text)]
+        item(text).map(|all| vec![all])
     } else {
         text.split(args[1].as_str()).map(item).collect()
-    })
+    };
+    parts.map(Some)
 }
 
 fn text_array(values: Vec<Datum>) -> Result<Datum> {
@@ -648,8 +650,8 @@ const CHANGE: &[FnDef] = &[
     row!(cx; array_sample(a: &Datum, n: i32) { shuffle(cx, a, Some(n)) }),
     raw!(array_to_text(cx, args) { to_text(cx, args) }),
     raw!(array_to_text_null(cx, args) { to_text(cx, args) }),
-    raw!(text_to_array(cx, args) { split_text(args).map_or(Ok(Datum::Null), text_array) }),
-    raw!(text_to_array_null(cx, args) { split_text(args).map_or(Ok(Datum::Null), text_array) }),
+    raw!(text_to_array(cx, args) { split_text(args)?.map_or(Ok(Datum::Null), text_array) }),
+    raw!(text_to_array_null(cx, args) { split_text(args)?.map_or(Ok(Datum::Null), text_array) }),
     row!(cx; width_bucket_array(v: &Datum, t: &Datum) { width_bucket(cx, v, t) }),
 ];
 

@@ -1,7 +1,8 @@
 //! Byte strings: pieces, digests, encodings.
 
 use crate::call::FnDef;
-use base::{Error, Result, bail, err};
+use crate::growth;
+use base::{Error, Result, bail, err, interrupt};
 use md5::{Digest, Md5};
 use sha2::{Sha224, Sha256, Sha384, Sha512};
 use std::borrow::Cow;
@@ -24,6 +25,7 @@ fn overlay(a: &[u8], b: &[u8], from: i32, len: i32) -> Result<Vec<u8>> {
     let after = from.checked_add(len).ok_or_else(super::int::int4_range)?;
     let head = substring(a, 1, Some(from as i64 - 1))?;
     let tail = substring(a, after as i64, None)?;
+    growth::made(head.len() + b.len() + tail.len())?;
     Ok([head, b, tail].concat())
 }
 
@@ -63,10 +65,23 @@ fn hex(bytes: &[u8]) -> Vec<u8> {
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-fn base64_encode(bytes: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(bytes.len() * 4 / 3 + 4);
+/// What letters of base64 stand for; 255 for others.
+const BASE64_VALUES: [u8; 256] = {
+    let mut out = [255; 256];
+    let mut i = 0;
+    while i < 64 {
+        out[BASE64[i] as usize] = i as u8;
+        i += 1;
+    }
+    out
+};
+
+fn base64_encode(bytes: &[u8]) -> Result<Vec<u8>> {
+    growth::made(bytes.len() / 57 * 77)?;
+    let mut out = Vec::with_capacity(bytes.len() / 57 * 77 + 80);
     let mut line = 0;
     for chunk in bytes.chunks(3) {
+        interrupt::step()?;
         let word = (chunk[0] as u32) << 16
             | (chunk.get(1).copied().unwrap_or(0) as u32) << 8
             | chunk.get(2).copied().unwrap_or(0) as u32;
@@ -83,7 +98,7 @@ fn base64_encode(bytes: &[u8]) -> Vec<u8> {
         }
         line += 4;
     }
-    out
+    Ok(out)
 }
 
 fn base64_decode(text: &[u8]) -> Result<Vec<u8>> {
@@ -93,6 +108,7 @@ fn base64_decode(text: &[u8]) -> Result<Vec<u8>> {
     while at < text.len() {
         let c = text[at];
         at += 1;
+        interrupt::step()?;
         if matches!(c, b' ' | b'\t' | b'\n' | b'\r') {
             continue;
         }
@@ -110,8 +126,8 @@ fn base64_decode(text: &[u8]) -> Result<Vec<u8>> {
             }
             0
         } else {
-            match BASE64.iter().position(|b| *b == c) {
-                Some(v) if padding == 0 => v as u32,
+            match BASE64_VALUES[c as usize] {
+                v @ 0..64 if padding == 0 => u32::from(v),
                 _ => {
                     let shown = String::from_utf8_lossy(&text[at - 1..]);
                     let first = shown.chars().next().unwrap_or('?');
@@ -137,16 +153,22 @@ fn base64_decode(text: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-fn escape_encode(bytes: &[u8]) -> Vec<u8> {
+fn escape_encode(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(bytes.len());
-    for b in bytes {
+    for &b in bytes {
+        interrupt::step()?;
         match b {
-            0 | 0x80.. => out.extend_from_slice(format!("\\{b:03o}").as_bytes()),
+            0 | 0x80.. => {
+                let digits = [b >> 6, b >> 3 & 7, b & 7].map(|d| b'0' + d);
+                out.push(b'\\');
+                out.extend_from_slice(&digits);
+            }
             b'\\' => out.extend_from_slice(b"\\\\"),
-            b => out.push(*b),
+            b => out.push(b),
         }
     }
-    out
+    growth::made(out.len())?;
+    Ok(out)
 }
 
 #[cold]
@@ -156,9 +178,17 @@ fn unknown_encoding(name: &str) -> Error {
 
 fn encode(bytes: &[u8], name: &str) -> Result<Vec<u8>> {
     match name.to_ascii_lowercase().as_str() {
-        "hex" => Ok(hex(bytes)),
-        "base64" => Ok(base64_encode(bytes)),
-        "escape" => Ok(escape_encode(bytes)),
+        "hex" => {
+            growth::made(bytes.len() * 2)?;
+            let mut out = Vec::with_capacity(bytes.len() * 2);
+            for piece in bytes.chunks(PIECE) {
+                interrupt::step_by(PIECE >> 6)?;
+                hex_encode(piece, &mut out);
+            }
+            Ok(out)
+        }
+        "base64" => base64_encode(bytes),
+        "escape" => escape_encode(bytes),
         _ => Err(unknown_encoding(name)),
     }
 }
@@ -175,15 +205,47 @@ fn decode(text: &str, name: &str) -> Result<Vec<u8>> {
     }
 }
 
-fn crc(bytes: &[u8], polynomial: u32) -> i64 {
-    let mut crc = u32::MAX;
-    for b in bytes {
-        crc ^= *b as u32;
-        for _ in 0..8 {
+/// What each byte does to a checksum.
+const fn crc_table(polynomial: u32) -> [u32; 256] {
+    let mut out = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut crc = byte as u32;
+        let mut bit = 0;
+        while bit < 8 {
             crc = crc >> 1 ^ if crc & 1 != 0 { polynomial } else { 0 };
+            bit += 1;
+        }
+        out[byte] = crc;
+        byte += 1;
+    }
+    out
+}
+
+const CRC32: [u32; 256] = crc_table(0xEDB8_8320);
+const CRC32C: [u32; 256] = crc_table(0x82F6_3B78);
+
+fn crc(bytes: &[u8], table: &[u32; 256]) -> Result<i64> {
+    let mut crc = u32::MAX;
+    for piece in bytes.chunks(PIECE) {
+        interrupt::step_by(piece.len() >> 6)?;
+        for b in piece {
+            crc = crc >> 8 ^ table[(crc as u8 ^ b) as usize];
         }
     }
-    !crc as i64
+    Ok(i64::from(!crc))
+}
+
+/// What is done at once of long values.
+const PIECE: usize = 1 << 16;
+
+fn digest<D: Digest>(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut state = D::new();
+    for piece in bytes.chunks(PIECE) {
+        interrupt::step_by(piece.len() >> 6)?;
+        state.update(piece);
+    }
+    Ok(state.finalize().to_vec())
 }
 
 fn position(a: &[u8], b: &[u8]) -> i32 {
@@ -203,7 +265,10 @@ fn to_int(a: &[u8], width: usize, range: fn() -> Error) -> Result<i64> {
 }
 
 const PIECES: &[FnDef] = &[
-    row!(byteacat(a: &[u8], b: &[u8]) { [a, b].concat() }),
+    row!(byteacat(a: &[u8], b: &[u8]) {
+        growth::made(a.len() + b.len())?;
+        [a, b].concat()
+    }),
     row!(bytea_substr(a: &[u8], from: i32, len: i32) {
         substring(a, from as i64, Some(len as i64))
     }),
@@ -246,14 +311,14 @@ const PIECES: &[FnDef] = &[
 ];
 
 const DIGESTS: &[FnDef] = &[
-    row!(md5_text(a: &[u8]) { hex(&Md5::digest(a)) }),
-    row!(md5_bytea(a: &[u8]) { hex(&Md5::digest(a)) }),
-    row!(sha224_bytea(a: &[u8]) { Sha224::digest(a).to_vec() }),
-    row!(sha256_bytea(a: &[u8]) { Sha256::digest(a).to_vec() }),
-    row!(sha384_bytea(a: &[u8]) { Sha384::digest(a).to_vec() }),
-    row!(sha512_bytea(a: &[u8]) { Sha512::digest(a).to_vec() }),
-    row!(crc32_bytea(a: &[u8]) { crc(a, 0xEDB8_8320) }),
-    row!(crc32c_bytea(a: &[u8]) { crc(a, 0x82F6_3B78) }),
+    row!(md5_text(a: &[u8]) { digest::<Md5>(a).map(|d| hex(&d)) }),
+    row!(md5_bytea(a: &[u8]) { digest::<Md5>(a).map(|d| hex(&d)) }),
+    row!(sha224_bytea(a: &[u8]) { digest::<Sha224>(a) }),
+    row!(sha256_bytea(a: &[u8]) { digest::<Sha256>(a) }),
+    row!(sha384_bytea(a: &[u8]) { digest::<Sha384>(a) }),
+    row!(sha512_bytea(a: &[u8]) { digest::<Sha512>(a) }),
+    row!(crc32_bytea(a: &[u8]) { crc(a, &CRC32) }),
+    row!(crc32c_bytea(a: &[u8]) { crc(a, &CRC32C) }),
     row!(binary_encode(a: &[u8], name: &str) { encode(a, name) }),
     row!(binary_decode(a: &str, name: &str) { decode(a, name) }),
 ];

@@ -1,6 +1,7 @@
 //! Functions about the session, types and names; quoting.
 
 use crate::call::{FnCtx, FnDef};
+use crate::growth;
 use base::{Error, Oid, Result, SqlState, bail, err};
 use types::array::{ElemType, make_vector};
 use types::encoding::Encoding;
@@ -317,7 +318,9 @@ const QUOTING: &[FnDef] = &[
         };
         let mut out = Vec::new();
         for (t, v) in values.iter().filter(|v| !v.1.is_null()) {
+            let before = out.len();
             types::io::output(*t, v, &cx.env.io(), &mut out)?;
+            growth::grow(before, out.len() - before)?;
         }
         out
     }),
@@ -331,9 +334,11 @@ const QUOTING: &[FnDef] = &[
         let mut out = Vec::new();
         for (i, (t, v)) in values.iter().filter(|v| !v.1.is_null()).enumerate() {
             if i > 0 {
-                out.extend_from_slice(args[0].as_bytes());
+                growth::append(&mut out, args[0].as_bytes())?;
             }
+            let before = out.len();
             types::io::output(*t, v, &cx.env.io(), &mut out)?;
+            growth::grow(before, out.len() - before)?;
         }
         out
     }),
@@ -468,6 +473,7 @@ fn format(cx: &FnCtx, args: &[Datum]) -> Result<Datum> {
             .hint("For a single \"%\" use \"%%\".")
     };
     while let Some(c) = chars.next() {
+        base::interrupt::step()?;
         if c != '%' {
             out.push(c);
             continue;
@@ -543,6 +549,8 @@ fn format(cx: &FnCtx, args: &[Datum]) -> Result<Datum> {
         let (t, value) = take(at)?;
         let text = format_value(cx, kind, t, &value)?;
         let fill = (width as usize).saturating_sub(text.chars().count());
+        growth::grow(out.len(), text.len())?;
+        growth::grow(out.len() + text.len(), fill)?;
         if !left {
             out.extend(std::iter::repeat_n(' ', fill));
         }

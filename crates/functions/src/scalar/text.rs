@@ -2,8 +2,10 @@
 
 use super::chars::{char_index, char_len, slice_chars};
 use crate::call::{FnCtx, FnDef};
+use crate::growth::{self, by_pieces};
 use crate::letters::Letters;
-use base::{Result, bail, err};
+use base::{Result, bail, err, interrupt};
+use std::collections::HashMap;
 use types::compare::{byte_difference, compare_bpchar, name_difference, trim_blanks};
 use types::io::bytes as forms;
 use types::{Blob, Datum};
@@ -135,10 +137,12 @@ const PIECES: &[FnDef] = &[
         symbol: "textcat",
         row: |_, args| {
             let (a, b) = (args[0].as_bytes(), args[1].as_bytes());
+            growth::made(a.len() + b.len())?;
             Ok(Datum::bytes([a, b].concat()))
         },
         batch: Some(|_, args, rows, out| {
             crate::kernel::joined_bytes(args, rows, out, |a, b, made| {
+                growth::made(a.len() + b.len())?;
                 made.extend_from_slice(a);
                 made.extend_from_slice(b);
                 Ok(())
@@ -176,29 +180,22 @@ const PIECES: &[FnDef] = &[
         let skip = if n >= 0 { (len - n as i64).max(0) } else { n.wrapping_neg().max(0) as i64 };
         &a[char_index(a, skip.min(len) as usize)..]
     }),
-    row!(text_reverse(a: &str) { a.chars().rev().collect::<String>() }),
+    row!(text_reverse(a: &str) { reverse(a) }),
     row!(text_starts_with(a: &[u8], b: &[u8]) { a.starts_with(b) }),
     row!(split_part(a: &str, delimiter: &str, n: i32) { split_part(a, delimiter, n) }),
     row!(replace_text(a: &str, from: &str, to: &str) {
         if from.is_empty() || a.is_empty() {
             return Ok(Datum::text(a));
         }
-        a.replace(from, to)
+        replace(a.as_bytes(), from.as_bytes(), to.as_bytes())
     }),
-    row!(translate(a: &str, from: &str, to: &str) {
-        let to: Vec<char> = to.chars().collect();
-        let from: Vec<char> = from.chars().collect();
-        a.chars()
-            .filter_map(|c| match from.iter().position(|f| *f == c) {
-                Some(i) => to.get(i).copied(),
-                None => Some(c),
-            })
-            .collect::<String>()
-    }),
+    row!(translate(a: &str, from: &str, to: &str) { translate(a, from, to) }),
     row!(repeat(a: &str, n: i32) {
-        if a.len() as i64 * n.max(0) as i64 > LENGTH_MAX {
+        let len = a.len() as i64 * n.max(0) as i64;
+        if len > LENGTH_MAX {
             bail!(PROGRAM_LIMIT_EXCEEDED, "requested length too large");
         }
+        interrupt::room(len as usize)?;
         a.repeat(n.max(0) as usize)
     }),
     row!(lpad(a: &str, n: i32, fill: &str) { pad(a, n, fill, true) }),
@@ -218,14 +215,16 @@ const PIECES: &[FnDef] = &[
 const CASE: &[FnDef] = &[
     raw!(pg_collation_for(cx, args) { super::collated::collation_for(cx) }),
     raw!(any_value_transfn(cx, args) { Ok(args[0].clone()) }),
-    row!(cx; upper(a: &str) { letters(cx).upper(a) }),
-    row!(cx; lower(a: &str) { letters(cx).lower(a) }),
-    row!(cx; casefold(a: &str) { letters(cx).lower(a) }),
-    row!(cx; initcap(a: &str) { letters(cx).initcap(a) }),
+    row!(cx; upper(a: &str) { by_pieces(a, true, |a| letters(cx).upper(a)) }),
+    row!(cx; lower(a: &str) { by_pieces(a, letters(cx).is_plain(), |a| letters(cx).lower(a)) }),
+    row!(cx; casefold(a: &str) {
+        by_pieces(a, letters(cx).is_plain(), |a| letters(cx).lower(a))
+    }),
+    row!(cx; initcap(a: &str) { by_pieces(a, false, |a| letters(cx).initcap(a)) }),
 ];
 
 /// Longest text a function may make.
-const LENGTH_MAX: i64 = 0x3fff_ffff;
+const LENGTH_MAX: i64 = growth::LENGTH_MAX as i64;
 
 /// What letters are to the call's collation.
 pub(crate) fn letters(cx: &FnCtx) -> Letters {
@@ -259,7 +258,50 @@ fn overlay(a: &str, b: &str, from: i32, len: i32) -> Result<String> {
     }
     let head = substring(a, 1, Some(from as i64 - 1))?;
     let tail = substring(a, after, None)?;
-    Ok(format!("{head}{b}{tail}"))
+    growth::made(head.len() + b.len() + tail.len())?;
+    Ok([head, b, tail].concat())
+}
+
+fn reverse(a: &str) -> Result<String> {
+    interrupt::room(a.len())?;
+    let mut out = String::with_capacity(a.len());
+    for c in a.chars().rev() {
+        interrupt::step()?;
+        out.push(c);
+    }
+    Ok(out)
+}
+
+fn replace(a: &[u8], from: &[u8], to: &[u8]) -> Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(a.len());
+    let mut at = 0;
+    for found in memchr::memmem::find_iter(a, from) {
+        interrupt::step()?;
+        growth::append(&mut out, &a[at..found])?;
+        growth::append(&mut out, to)?;
+        at = found + from.len();
+    }
+    growth::append(&mut out, &a[at..])?;
+    Ok(out)
+}
+
+fn translate(a: &str, from: &str, to: &str) -> Result<String> {
+    let to: Vec<char> = to.chars().collect();
+    let mut map: HashMap<char, Option<char>> = HashMap::new();
+    for (i, c) in from.chars().enumerate() {
+        interrupt::step()?;
+        map.entry(c).or_insert_with(|| to.get(i).copied());
+    }
+    let mut out = String::with_capacity(a.len());
+    for c in a.chars() {
+        interrupt::step()?;
+        match map.get(&c) {
+            Some(Some(other)) => out.push(*other),
+            Some(None) => {}
+            None => out.push(c),
+        }
+    }
+    Ok(out)
 }
 
 fn split_part(a: &str, delimiter: &str, n: i32) -> Result<String> {
@@ -275,6 +317,7 @@ fn split_part(a: &str, delimiter: &str, n: i32) -> Result<String> {
     let part = if n > 0 {
         a.split(delimiter).nth(n as usize - 1)
     } else {
+        // Delimiters that overlap are told apart from the left here too.
         let parts: Vec<&str> = a.split(delimiter).collect();
         parts.len().checked_sub(n.unsigned_abs() as usize).map(|i| parts[i])
     };
@@ -293,7 +336,12 @@ fn pad(a: &str, n: i32, fill: &str, left: bool) -> Result<String> {
     if n as i64 * 4 > LENGTH_MAX {
         bail!(PROGRAM_LIMIT_EXCEEDED, "requested length too large");
     }
-    let filler: String = fill.chars().cycle().take(n - have).collect();
+    // Whole repetitions, then the beginning of one.
+    let each = char_len(fill.as_bytes());
+    let missing = n - have;
+    let rest = &fill[..char_index(fill, missing % each)];
+    interrupt::room(a.len() + fill.len() * (missing / each))?;
+    let filler = [&fill.repeat(missing / each), rest].concat();
     Ok(if left { format!("{filler}{a}") } else { format!("{a}{filler}") })
 }
 

@@ -1,17 +1,27 @@
 //! Unicode: normal forms, escapes, assigned characters.
 
 use crate::call::FnDef;
-use base::{Error, Result, bail, err};
+use base::{Error, Result, bail, err, interrupt};
 use unicode_normalization::UnicodeNormalization;
 
 fn normal(text: &str, form: &str) -> Result<String> {
-    Ok(match form.to_ascii_uppercase().as_str() {
-        "NFC" => text.nfc().collect(),
-        "NFD" => text.nfd().collect(),
-        "NFKC" => text.nfkc().collect(),
-        "NFKD" => text.nfkd().collect(),
+    match form.to_ascii_uppercase().as_str() {
+        "NFC" => collected(text.nfc()),
+        "NFD" => collected(text.nfd()),
+        "NFKC" => collected(text.nfkc()),
+        "NFKD" => collected(text.nfkd()),
         _ => bail!(INVALID_PARAMETER_VALUE, "invalid normalization form: {form}"),
-    })
+    }
+}
+
+fn collected(characters: impl Iterator<Item = char>) -> Result<String> {
+    let mut out = String::new();
+    for c in characters {
+        interrupt::step()?;
+        crate::growth::grow(out.len(), c.len_utf8())?;
+        out.push(c);
+    }
+    Ok(out)
 }
 
 fn invalid() -> Error {
@@ -42,6 +52,7 @@ fn unescape(text: &str) -> Result<String> {
     let mut high: Option<u32> = None;
     let pair = || err!(SYNTAX_ERROR, "invalid Unicode surrogate pair");
     while let Some(c) = rest.chars().next() {
+        interrupt::step()?;
         if c != '\\' {
             if high.is_some() {
                 return Err(pair());

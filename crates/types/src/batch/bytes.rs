@@ -135,6 +135,16 @@ impl BytesColumn {
         }
     }
 
+    /// Appends a string so many times; a long one is stored once.
+    pub fn push_repeated(&mut self, bytes: &[u8], times: usize) {
+        if times == 0 {
+            return;
+        }
+        self.push(bytes);
+        let view = self.views[self.views.len() - 1];
+        self.views.resize(self.views.len() + times - 1, view);
+    }
+
     fn store(&mut self, bytes: &[u8]) -> View {
         if !self.open.is_empty() && self.open.len() + bytes.len() > OPEN_MAX {
             self.seal();

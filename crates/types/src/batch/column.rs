@@ -159,6 +159,12 @@ impl Column {
 
     /// `len` times the same value; `phys` says how to hold it if it is NULL.
     pub fn repeat(value: &Datum, phys: PhysType, len: usize) -> Column {
+        if let (Datum::Bytes(bytes), PhysType::Bytes) = (value, phys) {
+            let mut column = BytesColumn::with_capacity(len);
+            column.push_repeated(bytes, len);
+            column.seal();
+            return Column::new(ColumnData::Bytes(column));
+        }
         let mut builder = ColumnBuilder::with_capacity(phys, len);
         for _ in 0..len {
             builder.push_ref(value);

@@ -1,7 +1,7 @@
 //! Strings and byte strings as text.
 
 use super::settings::ByteaOutput;
-use base::{Error, Result, err};
+use base::{Error, Result, err, interrupt};
 
 /// Reads a bytea in hex or escape format.
 pub fn bytea_in(text: &str) -> Result<Vec<u8>> {
@@ -18,6 +18,7 @@ pub fn bytea_escape_in(text: &str) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(bytes.len());
     out.extend_from_slice(&bytes[..at]);
     while at < bytes.len() {
+        interrupt::step()?;
         match &bytes[at..] {
             [b'\\', b'\\', ..] => {
                 out.push(b'\\');
@@ -46,12 +47,12 @@ pub fn bytea_escape_in(text: &str) -> Result<Vec<u8>> {
 /// Reads pairs of hexadecimal digits; white space between pairs is skipped.
 pub fn hex_decode(text: &[u8]) -> Result<Vec<u8>> {
     let digit = |at: usize| -> Result<u8> {
-        let b = text[at];
-        (b as char).to_digit(16).map(|d| d as u8).ok_or_else(|| bad_digit(&text[at..]))
+        (text[at] as char).to_digit(16).map(|d| d as u8).ok_or_else(|| bad_digit(&text[at..]))
     };
     let mut out = Vec::with_capacity(text.len() / 2);
     let mut at = 0;
     while at < text.len() {
+        interrupt::step()?;
         if matches!(text[at], b' ' | b'\n' | b'\t' | b'\r') {
             at += 1;
             continue;
