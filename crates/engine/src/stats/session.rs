@@ -97,8 +97,7 @@ impl Kept {
         self.relations.clear();
         self.blocks.clear();
         self.functions.clear();
-        let sizes =
-            [self.relations.capacity(), self.blocks.capacity(), self.functions.capacity()];
+        let sizes = [self.relations.capacity(), self.blocks.capacity(), self.functions.capacity()];
         sizes.iter().all(|n| *n <= Kept::FEW)
     }
 }
