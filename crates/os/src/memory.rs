@@ -35,10 +35,14 @@ pub fn has_room(bytes: u64) -> bool {
     limit == u64::MAX || resident_bytes().saturating_add(bytes) <= limit
 }
 
-/// Gives the allocator an occasion to return to the system what was freed a moment ago.
-pub fn settle() {
-    const LARGE: usize = 4 << 20;
-    std::hint::black_box(Vec::<u8>::with_capacity(LARGE));
+/// Returns to the system what was freed a moment ago, which the allocator keeps for a while. Takes
+/// milliseconds if that is much.
+pub fn give_back() {
+    unsafe extern "C" {
+        fn mi_collect(force: bool);
+    }
+    // SAFETY: the allocator's own function for this, which any thread may call at any time.
+    unsafe { mi_collect(true) }
 }
 
 /// Has the cache line of this address fetched, if it is one that can be read. A hint: it never

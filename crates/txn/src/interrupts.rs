@@ -376,16 +376,7 @@ impl base::interrupt::Ask for Interrupts {
         self.check_deadline()?;
         let before = self.memory_before.load(Ordering::Relaxed) as i64;
         let held = os::memory::thread_bytes().saturating_sub(before).max(0) as usize;
-        // What was freed is seen to be so only after a moment.
-        let refused = held.saturating_add(bytes) >= REFUSED_LEAST
-            && (0..PATIENCE).all(|_| {
-                let full = !os::memory::has_room(bytes as u64);
-                if full {
-                    os::thread::sleep(Duration::from_millis(10));
-                    os::memory::settle();
-                }
-                full
-            });
+        let refused = held.saturating_add(bytes) >= REFUSED_LEAST && is_full(bytes as u64);
         if refused && !self.hold_off.load(Ordering::Relaxed) {
             return Err(err!(OUT_OF_MEMORY, "out of memory")
                 .detail(format!("Failed on request of size {bytes}.")));
@@ -394,11 +385,27 @@ impl base::interrupt::Ask for Interrupts {
     }
 }
 
+/// Whether there is no room for so many bytes, also once what was freed before is given back.
+/// Others are given a moment to free what they are about to.
+fn is_full(bytes: u64) -> bool {
+    if os::memory::has_room(bytes) {
+        return false;
+    }
+    for _ in 0..PATIENCE {
+        os::memory::give_back();
+        if os::memory::has_room(bytes) {
+            return false;
+        }
+        os::thread::sleep(Duration::from_millis(10));
+    }
+    true
+}
+
 /// A statement that holds less than this with what it asks for is never refused it.
 const REFUSED_LEAST: usize = 16 << 20;
 
 /// How often memory is looked at before it is refused.
-const PATIENCE: u32 = 12;
+const PATIENCE: u32 = 10;
 
 thread_local! {
     /// What the thread held when it was last asked whether there is room for it.

@@ -265,9 +265,9 @@ fn array_of<'a>(
     dims: &[i32],
     lbounds: &[i32],
 ) -> Result<Vec<u8>> {
-    let has_nulls = values.clone().any(Datum::is_null);
     let size = values.len() * usize::try_from(elem.attr.len).unwrap_or(8).max(1);
     base::interrupt::room(size)?;
+    let has_nulls = values.clone().any(Datum::is_null);
     let mut out = Vec::with_capacity(32 + size);
     for word in [dims.len() as i32, has_nulls as i32, elem.oid().0 as i32] {
         out.extend_from_slice(&word.to_le_bytes());

@@ -199,7 +199,12 @@ pub(super) fn watch(database: &Weak<Database>) {
         }
         let limit = limit(&database.defaults());
         os::memory::set_limit(limit);
-        let used = os::memory::resident_bytes();
+        let mut used = os::memory::resident_bytes();
+        if used >= limit {
+            // Part of it may be what was freed a moment ago.
+            os::memory::give_back();
+            used = os::memory::resident_bytes();
+        }
         nap = match used as f64 / limit as f64 {
             x if x < 0.5 => Duration::from_millis(250),
             x if x < 0.8 => Duration::from_millis(50),

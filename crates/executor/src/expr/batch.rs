@@ -6,7 +6,7 @@
 use super::row::bool_test;
 use super::{CaseProg, Kind, Prog, RowInput};
 use crate::run::{CaseValue, Run};
-use base::Result;
+use base::{Result, SqlState};
 use std::sync::Arc;
 use types::batch::{Bitmap, Column, ColumnBuilder, ColumnData};
 use types::{Batch, Datum, PhysType};
@@ -134,7 +134,11 @@ impl Prog {
             Kind::Col(c) => Ok(Vector::Column(Arc::clone(&batch.columns[*c as usize]))),
             Kind::ExternParam(id) => Ok(Vector::Const(run.extern_param(*id))),
             Kind::ExecParam(id) => Ok(Vector::Const(run.exec_param(*id)?)),
-            Kind::Call(call) if !self.volatile => call.eval_batch(run, batch, sel, self.phys),
+            Kind::Call(call) if !self.volatile => match call.eval_batch(run, batch, sel, self.phys)
+            {
+                Err(e) if self.fits_by_rows(&e) => self.eval_rows(run, batch, sel),
+                result => result,
+            },
             Kind::And(args) => logic(args, false, run, batch, sel),
             Kind::Or(args) => logic(args, true, run, batch, sel),
             Kind::Not(arg) => negate(arg.eval_batch(run, batch, sel)?),
@@ -154,6 +158,16 @@ impl Prog {
             Kind::AnyAll(a) if a.set.is_some() && !self.volatile => a.eval_set(run, batch, sel),
             _ => self.eval_rows(run, batch, sel),
         }
+    }
+
+    /// Whether arguments of a batch that did not fit into memory may do so row by row: the result
+    /// is small, and giving them up has made room.
+    #[cold]
+    fn fits_by_rows(&self, e: &base::Error) -> bool {
+        const SOME: usize = 1 << 20;
+        e.code() == SqlState::OUT_OF_MEMORY
+            && self.phys != PhysType::Bytes
+            && base::interrupt::room(SOME).is_ok()
     }
 
     /// Row by row.
