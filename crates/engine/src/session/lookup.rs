@@ -4,7 +4,7 @@ use super::core::SessionCore;
 use super::env::StatementEnv;
 use crate::ddl::name::quote;
 use base::{Oid, Result};
-use catalog::{CatalogView, oids};
+use catalog::{CastMethod, CatalogView, oids};
 use functions::CatalogLookup;
 use std::sync::{Arc, Weak};
 use types::Datum;
@@ -238,6 +238,11 @@ impl CatalogLookup for ViewLookup {
 
     fn proc_name(&self, oid: Oid) -> Option<String> {
         Some(self.view.find_proc(oid).ok()??.name.to_string())
+    }
+
+    fn cast_proc(&self, source: Oid, target: Oid) -> Option<Oid> {
+        let cast = self.view.cast(source, target).ok()??;
+        (cast.method == CastMethod::Function).then_some(cast.function)
     }
 
     fn compare_proc(&self, type_oid: Oid) -> Option<Oid> {

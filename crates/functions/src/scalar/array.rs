@@ -105,10 +105,12 @@ fn vector(a: &[u8], b: &[u8]) -> Result<Ordering> {
 
 /// Calls a built-in function from inside another.
 pub(crate) fn call(cx: &FnCtx, function: Oid, collation: Oid, args: &[Datum]) -> Result<Datum> {
-    let Some(entry) = crate::lookup(function) else {
-        return cx.env.catalog().call_user_function(function, args);
-    };
     let info = CallInfo { collation, ..CallInfo::of(function) };
+    let Some(entry) = crate::lookup(function) else {
+        let by_session = cx.env.call_session_fn(&info, args);
+        return by_session
+            .unwrap_or_else(|| cx.env.catalog().call_user_function(function, args));
+    };
     let mut state = CallState::default();
     entry.call(&mut FnCtx { env: cx.env, call: &info, state: &mut state }, args)
 }

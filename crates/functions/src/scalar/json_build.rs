@@ -122,7 +122,7 @@ pub(crate) fn append_value(
         Kind::Array => append_array(cx, value, style, out)?,
         Kind::Composite => append_row(cx, value, style, out)?,
         Kind::Cast(cast) => {
-            let result = cx.env.catalog().call_user_function(cast, std::slice::from_ref(value))?;
+            let result = super::array::call(cx, cast, Oid::INVALID, std::slice::from_ref(value))?;
             out.extend_from_slice(result.as_bytes());
         }
         Kind::Text => json::escape(&text_of(cx, type_oid, value)?, out),
@@ -262,7 +262,7 @@ pub(crate) fn to_jsonb(cx: &FnCtx, type_oid: Oid, value: &Datum) -> Result<Json>
             Json::object(members)
         }
         Kind::Cast(cast) => {
-            let result = cx.env.catalog().call_user_function(cast, std::slice::from_ref(value))?;
+            let result = super::array::call(cx, cast, Oid::INVALID, std::slice::from_ref(value))?;
             json::parse(result.as_str())?
         }
         Kind::Text => Json::String(text_of(cx, type_oid, value)?),
