@@ -359,7 +359,10 @@ const ARITHMETIC: &[FnDef] = &[
 fn date_timetz(date: i32, b: &[u8]) -> Result<i64> {
     let (time, west) = timetz_parts(b);
     let t = date_to_timestamp(date)?;
-    if is_infinite(t) { Ok(t) } else { check_timestamp(t + time + west as i64 * 1_000_000) }
+    if is_infinite(t) {
+        return Ok(t);
+    }
+    check_timestamp(t + time + west as i64 * 1_000_000).map_err(|_| date_range_for_timestamp())
 }
 
 /// Midnight of the current local date.
@@ -394,7 +397,7 @@ fn age(a: i64, b: i64) -> Result<Interval> {
 const CASTS: &[FnDef] = &[
     checked!(date_timestamp(a: i32) -> i64 { date_to_timestamp(a) }),
     row!(cx; date_timestamptz(a: i32) {
-        from_local(date_to_timestamp(a)?, &cx.env.format().timezone)
+        date_to_instant(a, &cx.env.format().timezone)
     }),
     total!(timestamp_date(a: i64) -> i32 { to_date(a) }),
     row!(cx; timestamptz_date(a: i64) { to_local(a, &cx.env.format().timezone).map(to_date) }),

@@ -87,7 +87,7 @@ pub(crate) fn timestamp_range() -> Error {
 }
 
 #[cold]
-pub(crate) fn date_range_for_timestamp() -> Error {
+pub fn date_range_for_timestamp() -> Error {
     err!(DATETIME_FIELD_OVERFLOW, "date out of range for timestamp")
 }
 
@@ -104,6 +104,11 @@ pub fn date_to_timestamp(date: i32) -> Result<i64> {
         _ if date >= (END_TIMESTAMP / USECS_PER_DAY) as i32 => Err(date_range_for_timestamp()),
         _ => Ok(date as i64 * USECS_PER_DAY),
     }
+}
+
+/// The instant of a date's midnight, infinities kept.
+pub fn date_to_instant(date: i32, zone: &TimeZone) -> Result<i64> {
+    from_local(date_to_timestamp(date)?, zone).map_err(|_| date_range_for_timestamp())
 }
 
 /// Date and time of day of a timestamp that is not infinite.
