@@ -656,14 +656,6 @@ impl Analyzer<'_> {
             self.add_rte(new_rte(rte_kind, join.alias.as_ref().map(user_alias), eref.clone()));
         debug_assert_eq!(index, rtindex);
         self.mark_nulled(kind, index, &left, &right);
-        // The tables stay visible by name unless the join has an alias; their columns do not.
-        if join.alias.is_some() {
-            namespace.clear();
-        } else {
-            for n in &mut namespace {
-                n.cols_visible = false;
-            }
-        }
         if let Some(name) = using_alias {
             let columns = eref.columns[..merged.len()].to_vec();
             let mut item =
@@ -671,6 +663,15 @@ impl Analyzer<'_> {
             item.cols_visible = false;
             conflicts(self.cur(), &namespace, std::slice::from_ref(&item))?;
             namespace.push(item);
+        }
+        // The tables and USING's alias stay visible by name unless the join has an alias; their
+        // columns do not.
+        if join.alias.is_some() {
+            namespace.clear();
+        } else {
+            for n in &mut namespace {
+                n.cols_visible = false;
+            }
         }
         let mut item = self.ns_item(index, &eref, cols);
         item.rel_visible = join.alias.is_some();
