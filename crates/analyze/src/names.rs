@@ -366,6 +366,13 @@ impl Analyzer<'_> {
                 )
                 .at(at));
             }
+            if kind == Kind::MergeWhen && attno != -6 {
+                return Err(err!(
+                    INVALID_COLUMN_REFERENCE,
+                    "cannot use system column \"{name}\" in MERGE WHEN condition"
+                )
+                .at(at));
+            }
             var = Var::new(item.rtindex, attno, ty, -1, Oid::INVALID);
             var.returning = item.returning;
         } else {
