@@ -71,6 +71,12 @@ pub trait Hooks {
         None
     }
 
+    /// Policies decide which rows of a relation the user sees: messages show none.
+    fn hides_rows(&self, rel: &RelationDesc) -> bool {
+        let _ = rel;
+        false
+    }
+
     /// The key columns of an index, or of a partitioned table, as text with their expressions.
     fn key_columns(&self, relation: Oid) -> Result<String> {
         let _ = relation;

@@ -29,6 +29,20 @@ fn key_text(
     Ok(format!("({})=({})", names.join(", "), shown.join(", ")))
 }
 
+/// A key and a space; nothing if the user may not read these columns.
+fn shown_key(
+    session: &Session,
+    rel: &RelationDesc,
+    columns: &[i16],
+    values: &[Datum],
+) -> Result<String> {
+    let readable = session.core.readable_columns(rel);
+    if readable.is_some_and(|r| columns.iter().any(|n| !r.contains(n))) {
+        return Ok(String::new());
+    }
+    Ok(key_text(session, rel, columns, values)? + " ")
+}
+
 fn named(session: &Session, e: Error, table: &RelationDesc, fk: &ConstraintDesc) -> Result<Error> {
     let schema = session.core.view()?.namespace(table.namespace)?.name.to_string();
     Ok(e.table(schema, &*table.name).constraint(&*fk.name))
@@ -52,8 +66,8 @@ pub(super) fn missing(
     key: &[Datum],
 ) -> Result<Error> {
     let e = violation(table, fk).detail(format!(
-        "Key {} is not present in table \"{}\".",
-        key_text(session, table, &fk.columns, key)?,
+        "Key {}is not present in table \"{}\".",
+        shown_key(session, table, &fk.columns, key)?,
         target.name
     ));
     named(session, e, table, fk)
@@ -116,7 +130,7 @@ pub(super) fn referenced(
     key: &[Datum],
     restrict: bool,
 ) -> Result<Error> {
-    let key = key_text(session, target, columns, key)?;
+    let key = shown_key(session, target, columns, key)?;
     let e = match restrict {
         true => err!(
             RESTRICT_VIOLATION,
@@ -126,7 +140,7 @@ pub(super) fn referenced(
             fk.name,
             table.name
         )
-        .detail(format!("Key {key} is referenced from table \"{}\".", table.name)),
+        .detail(format!("Key {key}is referenced from table \"{}\".", table.name)),
         false => err!(
             FOREIGN_KEY_VIOLATION,
             "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \
@@ -135,7 +149,7 @@ pub(super) fn referenced(
             fk.name,
             table.name
         )
-        .detail(format!("Key {key} is still referenced from table \"{}\".", table.name)),
+        .detail(format!("Key {key}is still referenced from table \"{}\".", table.name)),
     };
     named(session, e, table, fk)
 }

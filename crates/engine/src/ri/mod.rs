@@ -342,6 +342,10 @@ impl Hooks for RiHooks {
         self.core.readable_columns(rel)
     }
 
+    fn hides_rows(&self, rel: &RelationDesc) -> bool {
+        self.core.hides_rows(rel)
+    }
+
     fn key_columns(&self, relation: Oid) -> Result<String> {
         let random = std::cell::Cell::new([1, 2]);
         let env = crate::StatementEnv::new(&self.core, &random, os::clock::now_micros())?;

@@ -626,7 +626,7 @@ impl Session {
             // The rows are locked already, and may have been changed since.
             query.row_marks.clear();
             query.has_for_update = false;
-            let tid = Var::new(varno, -1, catalog::oids::TID, -1, Oid::INVALID);
+            let tid = place_column(&mut query, varno);
             let number = query.target_list.len() as i16 + 1;
             query.target_list.push(TargetEntry::new(Expr::Var(tid), number, None, false));
             let values = (!portal.params.is_empty()).then_some(&portal.params[..]);
@@ -679,11 +679,24 @@ impl Session {
     }
 }
 
+/// The `ctid` of a table in FROM; policies make a subquery of the table, which then gives it.
+fn place_column(query: &mut Query, varno: u32) -> Var {
+    let own = |varno, attno| Var::new(varno, attno, catalog::oids::TID, -1, Oid::INVALID);
+    let RteKind::Subquery { query: inner, .. } = &mut query.rtable[varno as usize - 1].kind else {
+        return own(varno, -1);
+    };
+    let number = inner.target_list.len() as i16 + 1;
+    inner.target_list.push(TargetEntry::new(Expr::Var(own(1, -1)), number, None, true));
+    own(varno, number)
+}
+
 /// The range-table entry whose rows the cursor is on, if that can be said.
 fn updatable(query: &Query, relid: Oid, name: &str, table: &str) -> Result<Option<u32>> {
+    let is_table =
+        |rte: &ir::Rte| matches!(rte.kind, RteKind::Relation { relid: r, .. } if r == relid);
     let is_it = |index: u32| match &query.rte(index).kind {
-        RteKind::Relation { relid: r, .. } => *r == relid,
-        _ => false,
+        RteKind::Subquery { query: inner, .. } => inner.has_row_security && is_table(inner.rte(1)),
+        _ => is_table(query.rte(index)),
     };
     if !query.row_marks.is_empty() {
         let marked: Vec<u32> =

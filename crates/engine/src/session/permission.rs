@@ -131,7 +131,14 @@ impl SessionCore {
         Ok(())
     }
 
-    /// The columns of a relation that the current user may read, if that is not all of it.
+    /// Policies decide which rows of a relation the current user sees.
+    pub(crate) fn hides_rows(&self, rel: &RelationDesc) -> bool {
+        // What cannot be found out is not shown.
+        self.view().and_then(|v| analyze::row_security_binds(&v, rel)).unwrap_or(true)
+    }
+
+    /// The columns of a relation that the current user may read, if that is not all of it; none
+    /// if policies hide rows of it.
     pub(crate) fn readable_columns(&self, rel: &RelationDesc) -> Option<Vec<i16>> {
         let user = self.users().current;
         if user == catalog::oids::SUPERUSER {
@@ -139,6 +146,9 @@ impl SessionCore {
         }
         // What cannot be found out is not shown.
         let Ok(view) = self.view() else { return Some(Vec::new()) };
+        if self.hides_rows(rel) {
+            return Some(Vec::new());
+        }
         let select = bit(b'r');
         if relation_rights(rel).of(&view, user, select).is_ok_and(|r| r != 0) {
             return None;

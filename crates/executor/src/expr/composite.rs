@@ -352,6 +352,9 @@ pub(crate) fn whole_row(
     if let (true, Some(known)) = (types.is_empty(), known) {
         types = known.iter().map(|k| k.1).collect();
         names = known.iter().map(|k| k.0.clone()).collect();
+    }
+    // What a subquery gives beyond its row's fields is not part of the row.
+    if !types.is_empty() {
         count = count.min(types.len());
     }
     let mut args = Vec::new();

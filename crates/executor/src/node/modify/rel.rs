@@ -247,6 +247,9 @@ impl ResultRel {
             None => (&self.rel, row.to_vec()),
             Some((root, map)) => (root, super::route::mapped(map, row)),
         };
+        if run.cx.hooks.hides_rows(rel) {
+            return String::new();
+        }
         let readable = run.cx.hooks.readable_columns(rel);
         let set = match &readable {
             Some(_) => self.set_columns(run),
