@@ -93,7 +93,7 @@ fn rewrite_query(env: &Env, query: &mut Query, depth: u32) -> Result<()> {
 }
 
 /// The queries within a query's expressions, and columns that are computed.
-fn rewrite_conditions(env: &Env, query: &mut Query, depth: u32) -> Result<()> {
+pub(crate) fn rewrite_conditions(env: &Env, query: &mut Query, depth: u32) -> Result<()> {
     let mut result = Ok(());
     ir::walk::own_exprs_mut(query, &mut |e| {
         ir::walk::transform(e, &mut |e| {
@@ -292,6 +292,8 @@ fn rewrite_statement(
     let command = query.command;
     let mut left = None;
     let mut products = std::mem::take(&mut fired.products);
+    // What a view's columns default to is the view's affair: a rule takes a DEFAULT left as NULL.
+    products.iter_mut().for_each(|p| null_unused(&mut p.query));
     if rel.kind == RelKind::View && !fired.instead {
         if fired.remainder.is_some() {
             return Err(crate::rewrite_view::conditional_rules(&rel, command));
@@ -631,7 +633,8 @@ fn rewrite_values(env: &Env, query: &mut Query, rel: &Arc<RelationDesc>) -> Resu
     Ok(())
 }
 
-/// A DEFAULT that is left is in a column that nothing takes, since all its rows said so.
+/// A DEFAULT that is left is in a column that nothing takes, since all its rows said so, or in
+/// one of a view without a default.
 fn null_unused(query: &mut Query) {
     for rte in &mut query.rtable {
         let RteKind::Values { lists, .. } = &mut rte.kind else { continue };
@@ -641,4 +644,5 @@ fn null_unused(query: &mut Query) {
             }
         }
     }
+    ir::walk::nested_queries_mut(query).into_iter().for_each(null_unused);
 }
