@@ -104,14 +104,22 @@ pub(crate) fn assign(a: &mut Analyzer, expr: &mut Expr) -> Result<()> {
     walk(a, expr).map(|_| ())
 }
 
-/// The collation that the values of a column of VALUES share.
-pub(crate) fn column_collation(a: &mut Analyzer, exprs: &mut [Expr]) -> Result<Oid> {
+/// `select_common_collation`: the collation of these together. `none` if there may be none.
+pub(crate) fn common(a: &mut Analyzer, exprs: &mut [Expr], none: bool) -> Result<Oid> {
     let mut merged = NOTHING;
     for e in exprs {
         let found = walk(a, e)?;
         merge(a, &mut merged, found)?;
     }
+    if merged.strength == Strength::Conflict && !none {
+        return Err(mismatch(a, merged.collation, merged.other, merged.location));
+    }
     Ok(merged.usable())
+}
+
+/// The collation that the values of a column of VALUES share.
+pub(crate) fn column_collation(a: &mut Analyzer, exprs: &mut [Expr]) -> Result<Oid> {
+    common(a, exprs, true)
 }
 
 fn name_of(a: &Analyzer, collation: Oid) -> String {

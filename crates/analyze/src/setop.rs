@@ -196,7 +196,8 @@ impl Analyzer<'_> {
                 }
             }
             let typmod = if lc.0 == ty && rc.0 == ty && lc.1 == rc.1 { lc.1 } else { -1 };
-            let collation = self.set_collation(ty, &lc, &rc, op.all && word == "UNION")?;
+            let sides = [(&made.left, &lc), (&made.right, &rc)];
+            let collation = self.set_collation(i, ty, sides, op.all && word == "UNION", word)?;
             if !(op.all && kind == SetOpKind::Union) {
                 made.group_clauses.push(self.set_group_clause(ty, lc.3)?);
             }
@@ -246,30 +247,36 @@ impl Analyzer<'_> {
         Ok(())
     }
 
+    /// The collation of a column of a set operation: that of both sides' expressions together.
+    /// Where they differ there is none; what compares rows cannot do without.
     fn set_collation(
-        &self,
+        &mut self,
+        i: usize,
         ty: Oid,
-        l: &(Oid, i32, Oid, Location),
-        r: &(Oid, i32, Oid, Location),
+        sides: [(&SetOperand, &(Oid, i32, Oid, Location)); 2],
         union_all: bool,
+        word: &str,
     ) -> Result<Oid> {
-        let default = self.collation_of_type(ty)?;
-        if !default.is_valid() {
-            return Ok(default);
+        if !self.collation_of_type(ty)?.is_valid() {
+            return Ok(Oid::INVALID);
         }
-        Ok(match (l.2, r.2) {
-            (a, b) if a == b && a.is_valid() => a,
-            (a, b) if !b.is_valid() || b == oids::DEFAULT_COLLATION => {
-                if a.is_valid() {
-                    a
-                } else {
-                    default
-                }
-            }
-            (a, b) if !a.is_valid() || a == oids::DEFAULT_COLLATION => b,
-            _ if union_all => Oid::INVALID,
-            (a, b) => return Err(crate::collate::mismatch(self, a, b, r.3)),
-        })
+        let mut exprs = Vec::with_capacity(2);
+        for (operand, &(own, typmod, collation, location)) in sides {
+            let expr = self.leaf_expr(operand, i);
+            let expr = expr.unwrap_or(Expr::SetToDefault { ty: own, typmod, collation, location });
+            exprs.push(self.to_common(expr, ty, word)?);
+        }
+        crate::collate::common(self, &mut exprs, union_all)
+    }
+
+    /// What a leaf selects for a column.
+    fn leaf_expr(&self, operand: &SetOperand, i: usize) -> Option<Expr> {
+        let SetOperand::Table(index) = operand else { return None };
+        let ir::RteKind::Subquery { query, .. } = &self.cur().rtable[*index as usize - 1].kind
+        else {
+            return None;
+        };
+        query.target_list.iter().filter(|t| !t.junk).nth(i).map(|t| t.expr.clone())
     }
 
     fn set_group_clause(&self, ty: Oid, at: Location) -> Result<SortGroupClause> {
