@@ -613,10 +613,11 @@ impl Analyzer<'_> {
                 _ => {
                     let item = self.transform(e)?;
                     let ty = item.ty();
-                    // An element that is an array makes this one multidimensional.
+                    // An element that is an array makes this one multidimensional; one of a domain
+                    // over an array is an element.
                     multidims |= ty != oids::INT2VECTOR
                         && ty != oids::OIDVECTOR
-                        && self.type_desc(base_type(self.catalog(), ty)?)?.is_array();
+                        && self.type_desc(ty)?.is_array();
                     item
                 }
             });

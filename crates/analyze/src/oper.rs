@@ -1,6 +1,6 @@
 //! Operators: which one is meant, and the expression for it.
 
-use crate::coerce::{base_type, element_type};
+use crate::coerce::{base_type, element_type, is_polymorphic};
 use crate::func::{Candidate, Choice};
 use crate::state::{Analyzer, loc};
 use base::{Oid, Result, SqlState, err};
@@ -251,8 +251,10 @@ impl Analyzer<'_> {
             )
             .at(at));
         }
+        let generic = rtype != oids::UNKNOWN && is_polymorphic(found.right);
         let array = match declared[1].0 {
             // An operator on any type keeps the array as it is.
+            _ if generic => atype,
             2276 | 2283 | 2776 | 5077 | 5079 => atype,
             _ => {
                 let array = self.type_desc(declared[1])?.array;

@@ -108,8 +108,7 @@ pub(crate) fn call(cx: &FnCtx, function: Oid, collation: Oid, args: &[Datum]) ->
     let info = CallInfo { collation, ..CallInfo::of(function) };
     let Some(entry) = crate::lookup(function) else {
         let by_session = cx.env.call_session_fn(&info, args);
-        return by_session
-            .unwrap_or_else(|| cx.env.catalog().call_user_function(function, args));
+        return by_session.unwrap_or_else(|| cx.env.catalog().call_user_function(function, args));
     };
     let mut state = CallState::default();
     entry.call(&mut FnCtx { env: cx.env, call: &info, state: &mut state }, args)
