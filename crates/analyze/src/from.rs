@@ -664,8 +664,7 @@ impl Analyzer<'_> {
             conflicts(self.cur(), &namespace, std::slice::from_ref(&item))?;
             namespace.push(item);
         }
-        // The tables and USING's alias stay visible by name unless the join has an alias; their
-        // columns do not.
+        // Tables and USING's alias stay visible by name unless the join has an alias; columns do not.
         if join.alias.is_some() {
             namespace.clear();
         } else {
