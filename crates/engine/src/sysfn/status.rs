@@ -95,9 +95,11 @@ fn transaction(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Dat
                 Datum::bytes(value.encode())
             })
         }
-        "pg_xact_status" | "txid_status" => {
-            args.int(0).and_then(|xid| s.xid_status(xid as u64)).map(Datum::text)
-        }
+        "pg_xact_status" | "txid_status" => args.int(0).and_then(|xid| match xid {
+            // No transaction ever has this one.
+            0 => Ok(Datum::Null),
+            _ => s.xid_status(xid as u64).map(Datum::text),
+        }),
         "pg_last_committed_xact" => s.last_commit_time().map(|last| match last {
             Some((xid, time)) => commit_row(&[Datum::U32(xid as u32), commit_time(Some(time))]),
             None => commit_row(&[Datum::Null, Datum::Null]),
