@@ -749,10 +749,12 @@ impl Analyzer<'_> {
                 return Ok(made);
             }
         };
-        let mut typmod = precision.unwrap_or(-1);
-        if typmod > 6 {
-            // The warning about it is the session's to send.
-            typmod = 6;
+        let (typmod, warning) = match precision {
+            Some(p) => types::io::time_precision(ty, p)?,
+            None => (-1, None),
+        };
+        if let Some(warning) = warning {
+            self.env.told.warn(warning);
         }
         Ok(Expr::SqlValue { op, ty, typmod, location: at })
     }

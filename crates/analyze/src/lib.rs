@@ -61,7 +61,7 @@ pub use target::index_column_name;
 pub use typename::{format_type, format_type_with};
 pub use updatable::{base_column, query_reason};
 
-use base::{Oid, Result};
+use base::{Error, Oid, Result};
 use catalog::CatalogView;
 use parser::ast;
 use state::Analyzer;
@@ -73,6 +73,21 @@ pub struct Env<'a> {
     pub catalog: &'a CatalogView,
     /// For reading literals.
     pub io: IoCtx<'a>,
+    /// Where warnings go.
+    pub told: &'a dyn Told,
+}
+
+/// Who is told of warnings.
+pub trait Told {
+    /// Sends the client a warning.
+    fn warn(&self, warning: Error);
+}
+
+/// For who does not want to know.
+pub struct Nobody;
+
+impl Told for Nobody {
+    fn warn(&self, _: Error) {}
 }
 
 /// What `$n` may mean.

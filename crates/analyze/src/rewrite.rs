@@ -148,7 +148,7 @@ pub fn view_query(env: &Env, view: &RelationDesc) -> Result<Query> {
         context.search_path.insert(0, view.namespace);
     }
     let catalog = env.catalog.with_context(context);
-    let inner = Env { catalog: &catalog, io: env.io };
+    let inner = Env { catalog: &catalog, io: env.io, told: env.told };
     let mut query = crate::analyze(&inner, stmt, Params::None)?;
     clear_places(&mut query);
     Ok(query)

@@ -129,7 +129,11 @@ impl Analyzer<'_> {
             });
         }
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        types::io::typmod_in(desc.oid, &args).map_err(|e| e.at(at))
+        let (typmod, warning) = types::io::typmod_in(desc.oid, &args).map_err(|e| e.at(at))?;
+        if let Some(warning) = warning {
+            self.env.told.warn(warning.at(at));
+        }
+        Ok(typmod)
     }
 }
 

@@ -67,7 +67,7 @@ fn primary_key(table: &RelationDesc, tuple: Arc<TupleDesc>) -> IndexDesc {
 
 fn outcome(catalog: &CatalogView, sql: &str) -> String {
     let session = StaticEnv::new(0);
-    let env = Env { catalog, io: session.io() };
+    let env = Env { catalog, io: session.io(), told: &analyze::Nobody };
     let mut params = Vec::new();
     let result = parser::parse(sql)
         .and_then(|list| analyze::analyze(&env, &list[0], Params::Infer(&mut params)))

@@ -2,14 +2,20 @@
 
 use crate::session::StatementEnv;
 use crate::session::trace::Meter;
-use analyze::{Env, Params};
-use base::{Oid, Result};
+use analyze::{Env, Params, Told};
+use base::{Error, Oid, Result};
 use functions::FnEnv;
 use parser::ast::{RawStmt, Stmt};
 
 /// What analysis is given of a statement's surroundings.
 pub fn env<'a>(env: &'a StatementEnv<'_>) -> Env<'a> {
-    Env { catalog: &env.view, io: env.io() }
+    Env { catalog: &env.view, io: env.io(), told: env }
+}
+
+impl Told for StatementEnv<'_> {
+    fn warn(&self, warning: Error) {
+        self.notice(warning);
+    }
 }
 
 /// Analyses and rewrites a statement; `params` grows as parameters turn up.

@@ -48,7 +48,7 @@ fn with_planner<T>(
     let session = StaticEnv::new(0);
     let stmts = parser::parse(sql).expect("SQL that parses");
     let io = functions::FnEnv::io(&session);
-    let env = analyze::Env { catalog: &catalog, io };
+    let env = analyze::Env { catalog: &catalog, io, told: &analyze::Nobody };
     let mut types = Vec::new();
     let query =
         analyze::analyze(&env, &stmts[0], analyze::Params::Infer(&mut types)).expect("a query");

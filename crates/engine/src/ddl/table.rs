@@ -28,6 +28,8 @@ pub(super) struct Later<'a> {
     pub checks: Vec<Pending<'a>>,
     pub foreign: Vec<Pending<'a>>,
     pub likes: Vec<(std::sync::Arc<catalog::RelationDesc>, Vec<ast::LikeOption>)>,
+    /// Of the columns' types, which are told once more when the columns are made.
+    pub warnings: Vec<base::Error>,
 }
 
 impl Later<'_> {
@@ -129,6 +131,7 @@ impl Ddl<'_> {
         let mut inherited = self.inherited(&parents, persistence, stmt.partition_of.is_some())?;
         let of_type = self.of_type_columns(stmt, &mut inherited)?;
         let columns = self.table_columns(stmt, &inherited, namespace, persistence, &mut later)?;
+        later.warnings.drain(..).for_each(|w| self.notice(w));
         let oid = self.create_relation(NewRelation {
             oid: None,
             name: &stmt.rel.name,
@@ -443,7 +446,11 @@ impl Ddl<'_> {
         let serial = serial_type(type_name);
         let t = match serial {
             Some(oid) => super::type_name::ResolvedType { oid, typmod: -1, ndims: 0 },
-            None => self.resolve_type(type_name)?,
+            None => {
+                let (t, warning) = self.resolve_warned(type_name)?;
+                later.warnings.extend(warning);
+                t
+            }
         };
         let mut column = NewColumn::new(&def.name, t, self.column_collation(def, t.oid)?);
         column.storage = def.storage.as_deref().map(storage_letter).transpose()?.flatten();

@@ -2,7 +2,7 @@
 
 use super::Ddl;
 use super::name::quote;
-use base::{Oid, Result, bail, err};
+use base::{Error, Oid, Result, bail, err};
 use catalog::CatalogView;
 use parser::ast::{Expr, ExprKind, Literal, TypeName};
 
@@ -46,6 +46,16 @@ pub fn resolve(view: &CatalogView, name: &TypeName) -> Result<ResolvedType> {
 
 /// As [`resolve`]; a type without a definition may be allowed.
 pub fn resolve_or_shell(view: &CatalogView, name: &TypeName, shell: bool) -> Result<ResolvedType> {
+    resolve_told(view, name, shell, &mut None)
+}
+
+/// As [`resolve_or_shell`], with the warning there may be of a modifier.
+fn resolve_told(
+    view: &CatalogView,
+    name: &TypeName,
+    shell: bool,
+    warning: &mut Option<Error>,
+) -> Result<ResolvedType> {
     if name.pct_type {
         return resolve_percent(view, name);
     }
@@ -76,7 +86,7 @@ pub fn resolve_or_shell(view: &CatalogView, name: &TypeName, shell: bool) -> Res
             return Err(e.at(name.pos));
         };
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        typmod = types::io::typmod_in(t.oid, &args).map_err(|e| e.at(name.pos))?;
+        (typmod, *warning) = types::io::typmod_in(t.oid, &args).map_err(|e| e.at(name.pos))?;
     }
     if name.array_bounds.is_empty() {
         return Ok(ResolvedType { oid: t.oid, typmod, ndims: 0 });
@@ -118,9 +128,18 @@ fn resolve_percent(view: &CatalogView, name: &TypeName) -> Result<ResolvedType> 
 impl Ddl<'_> {
     /// Resolves a type name.
     pub fn resolve_type(&self, name: &TypeName) -> Result<ResolvedType> {
-        let found = resolve(&self.view, name)?;
+        self.resolve_warned(name).map(|found| found.0)
+    }
+
+    /// As [`Ddl::resolve_type`], with the warning that was given.
+    pub(super) fn resolve_warned(&self, name: &TypeName) -> Result<(ResolvedType, Option<Error>)> {
+        let mut warning = None;
+        let found = resolve_told(&self.view, name, false, &mut warning)?;
         self.require_type_usage(found.oid)?;
-        Ok(found)
+        if let Some(warning) = &warning {
+            self.notice(warning.clone().at(name.pos));
+        }
+        Ok((found, warning))
     }
 
     /// Fails unless the user may make things of the type.

@@ -323,6 +323,18 @@ impl SessionCore {
         self.notices.lock().len()
     }
 
+    /// Forgets all but the first ones.
+    pub(super) fn forget_notices(&self, left: usize) {
+        self.notices.lock().truncate(left);
+    }
+
+    /// Gives notices, but for the first ones, their places in the text they are about.
+    pub(super) fn locate_notices(&self, from: usize, text: &str) {
+        for notice in self.notices.lock().iter_mut().skip(from) {
+            *notice = super::locate(notice.clone(), text);
+        }
+    }
+
     pub(super) fn take_notices(&self) -> Vec<Error> {
         std::mem::take(&mut *self.notices.lock())
     }

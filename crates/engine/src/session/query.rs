@@ -187,6 +187,7 @@ impl Session {
     ) -> Result<(Arc<Analysed>, Option<Arc<SharedStatement>>)> {
         let (analysed, present) =
             types::datetime::watch_present(|| self.analyse(Some(stmt), types));
+        self.core.locate_notices(told, text);
         let analysed = Arc::new(analysed?);
         let shared = match present || self.core.notices() != told {
             true => None,
@@ -480,10 +481,12 @@ impl Session {
     pub(super) fn run_query_string(
         &mut self,
         stmt: &RawStmt,
-        _text: &str,
+        text: &str,
         sink: &mut dyn Sink,
     ) -> Result<String> {
+        let told = self.core.notices();
         let analysed = self.analyse(Some(stmt), &[]);
+        self.core.locate_notices(told, text);
         let named = match &analysed {
             Ok(analysed) => !analysed.params.is_empty(),
             // Of one that is not there either.
@@ -512,6 +515,9 @@ impl Session {
         let rows = RowWriter::new(&analysed.columns, &[]);
         let env = self.env()?;
         let run = self.execution(&env, query, Arc::new([]))?;
+        if self.core.notices() > 0 {
+            self.take_notices().iter().for_each(|n| sink.notice(n));
+        }
         // Only now: what cannot be planned has no columns to tell of.
         if analysed.gives_rows() {
             sink.row_description(&analysed.columns, &[])?;

@@ -141,6 +141,18 @@ impl Session {
 
     /// A statement without its literals made ready; None if it cannot be run like that.
     fn prepare_normalized(&mut self, n: &Normalized<'_>) -> Option<Arc<Prepared>> {
+        let told = self.core.notices();
+        let prepared = self.prepare_silent(n);
+        if self.core.notices() == told {
+            return prepared;
+        }
+        // What there is to tell of a text is told whenever it is run.
+        self.core.forget_notices(told);
+        None
+    }
+
+    /// [`Session::prepare_normalized`] for a statement that there is nothing to tell of.
+    fn prepare_silent(&mut self, n: &Normalized<'_>) -> Option<Arc<Prepared>> {
         let types = n.types();
         let mut prepared = match self.shared_statement(n.text(), &types) {
             Some(shared) => Prepared::shared("", shared),

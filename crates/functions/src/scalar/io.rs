@@ -215,7 +215,11 @@ pub(crate) fn typmod_row(cx: &mut FnCtx, args: &[Datum]) -> Result<Datum> {
     }
     let texts = types::array::texts_of(&args[0]);
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    types::io::typmod_in(owner.oid, &texts).map(Datum::I32)
+    let (typmod, warning) = types::io::typmod_in(owner.oid, &texts)?;
+    if let Some(warning) = warning {
+        cx.env.notice(warning);
+    }
+    Ok(Datum::I32(typmod))
 }
 
 /// Whether a row is a type modifier function.

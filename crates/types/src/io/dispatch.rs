@@ -16,7 +16,7 @@ use crate::datum::Datum;
 use crate::net::{Inet, mac_text, parse_inet, parse_mac};
 use crate::numeric::{self, Numeric};
 use crate::{bits, compare, ext_stats, json, oid, range};
-use base::{Error, Oid, Result, bail, err};
+use base::{Error, Oid, Result, Severity, SqlState, bail, err};
 
 #[cold]
 pub(super) fn syntax(name: &str, text: &str) -> Error {
@@ -468,7 +468,7 @@ fn vector_out(b: &[u8], out: &mut Vec<u8>) -> Result<()> {
 }
 
 /// The modifier that a type's parenthesised arguments make.
-pub fn typmod_in(type_oid: Oid, args: &[&str]) -> Result<i32> {
+pub fn typmod_in(type_oid: Oid, args: &[&str]) -> Result<(i32, Option<Error>)> {
     let number = |text: &str| -> Result<i32> { parse_i32(text) };
     let one = || -> Result<i32> {
         match args {
@@ -486,52 +486,58 @@ pub fn typmod_in(type_oid: Oid, args: &[&str]) -> Result<i32> {
         }
         Ok(n)
     };
-    match type_oid {
+    let typmod = match type_oid {
         oid::VARCHAR => Ok(length("varchar", 10_485_760)? + 4),
         oid::BPCHAR => Ok(length("char", 10_485_760)? + 4),
         oid::BIT => length("bit", 83_886_080),
         oid::VARBIT => length("bit varying", 83_886_080),
         oid::NUMERIC => numeric_typmod(args),
         oid::TIME | oid::TIMETZ | oid::TIMESTAMP | oid::TIMESTAMPTZ => {
-            let n = one()?;
-            let name =
-                if matches!(type_oid, oid::TIME | oid::TIMETZ) { "TIME" } else { "TIMESTAMP" };
-            let zone = if matches!(type_oid, oid::TIMETZ | oid::TIMESTAMPTZ) {
-                " WITH TIME ZONE"
-            } else {
-                ""
-            };
-            if n < 0 {
-                bail!(INVALID_PARAMETER_VALUE, "{name}({n}){zone} precision must not be negative");
-            }
-            Ok(n.min(6))
+            return time_precision(type_oid, one()?);
         }
         oid::INTERVAL => {
             let range = args.first().map_or(Ok(0x7fff), |t| number(t))?;
             if args.len() > 2 || !crate::datetime::is_range(range) {
                 bail!(INVALID_PARAMETER_VALUE, "invalid INTERVAL type modifier");
             }
-            let precision = match args.get(1) {
-                None => 0xffff,
-                Some(p) => {
-                    let p = number(p)?;
-                    if p < 0 {
-                        bail!(
-                            INVALID_PARAMETER_VALUE,
-                            "INTERVAL({p}) precision must not be negative"
-                        );
-                    }
-                    p.min(6)
-                }
+            let (precision, warning) = match args.get(1) {
+                None => (0xffff, None),
+                Some(p) => time_precision(type_oid, number(p)?)?,
             };
             if precision == 0xffff && range == 0x7fff {
-                return Ok(-1);
+                return Ok((-1, None));
             }
-            Ok(range << 16 | precision)
+            return Ok((range << 16 | precision, warning));
         }
         _ => Err(err!(SYNTAX_ERROR, "type modifier is not allowed for type with OID {type_oid}")),
-    }
+    };
+    typmod.map(|n| (n, None))
 }
+
+/// The precision that a type of times has if this one is asked for, with a warning if it is less.
+pub fn time_precision(type_oid: Oid, n: i32) -> Result<(i32, Option<Error>)> {
+    let name = match type_oid {
+        oid::TIME | oid::TIMETZ => "TIME",
+        oid::INTERVAL => "INTERVAL",
+        _ => "TIMESTAMP",
+    };
+    let zone = match type_oid {
+        oid::TIMETZ | oid::TIMESTAMPTZ => " WITH TIME ZONE",
+        _ => "",
+    };
+    if n < 0 {
+        bail!(INVALID_PARAMETER_VALUE, "{name}({n}){zone} precision must not be negative");
+    }
+    let warning = (n > TIME_PRECISION_MAX).then(|| {
+        let text =
+            format!("{name}({n}){zone} precision reduced to maximum allowed, {TIME_PRECISION_MAX}");
+        Error::with_severity(Severity::Warning, SqlState::INVALID_PARAMETER_VALUE, text)
+    });
+    Ok((n.min(TIME_PRECISION_MAX), warning))
+}
+
+/// Digits after the point that seconds can have.
+const TIME_PRECISION_MAX: i32 = 6;
 
 fn numeric_typmod(args: &[&str]) -> Result<i32> {
     let (precision, scale) = match args {

@@ -18,7 +18,7 @@ mod times;
 
 pub use binary::{checked_text, client_text, send, to_client};
 pub use compound::array_of;
-pub use dispatch::{input, input_plain, null, output, typmod_in, typmod_out};
+pub use dispatch::{input, input_plain, null, output, time_precision, typmod_in, typmod_out};
 pub use float::{
     f64_text, f64_text_with, parse_f32, parse_f64, parse_f64_as, write_f32, write_f64,
 };

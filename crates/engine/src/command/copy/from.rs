@@ -217,7 +217,7 @@ fn default_expr(
     column: usize,
 ) -> Result<Option<ir::Expr>> {
     let _ = session;
-    let aenv = analyze::Env { catalog: &env.view, io: env.io() };
+    let aenv = crate::analysis::env(env);
     super::default_of(&aenv, rel, column)
 }
 

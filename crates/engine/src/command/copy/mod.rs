@@ -249,7 +249,7 @@ impl Session {
         let filter = match &stmt.where_clause {
             None => None,
             Some(expr) => {
-                let aenv = analyze::Env { catalog: &env.view, io: env.io() };
+                let aenv = crate::analysis::env(&env);
                 let mut filter = analyze::relation_expr(&aenv, &rel, expr, ExprUse::CopyWhere)?;
                 refuse_generated(&rel, &filter)?;
                 with_table_oid(&rel, &mut filter)?;

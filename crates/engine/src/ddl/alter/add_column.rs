@@ -53,6 +53,7 @@ impl Alter<'_, '_> {
         let mut later = Later::default();
         let mut column =
             ddl.table_column(&rel.name, def, number, rel.namespace, rel.persistence, &mut later)?;
+        later.warnings.drain(..).for_each(|w| ddl.notice(w));
         ddl.refuse_own_row(rel, column.type_oid)?;
         ddl.check_columns(std::slice::from_ref(&column))?;
         if inherited && !rel.of_type.is_valid() {

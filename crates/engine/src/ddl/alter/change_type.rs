@@ -106,7 +106,9 @@ impl Alter<'_, '_> {
         if let Some(key) = &rel.partition_key {
             self.not_in_partition_key(rel, key, n, "alter").map_err(|e| e.at(new.pos))?;
         }
-        let ty = ddl.resolve_type(new.type_name)?;
+        let (ty, warning) = ddl.resolve_warned(new.type_name)?;
+        // It is told once more when the column is changed.
+        warning.into_iter().for_each(|w| ddl.notice(w));
         let type_desc = ddl.view.type_(ty.oid)?;
         let collation = match new.collation {
             Some(name) => {

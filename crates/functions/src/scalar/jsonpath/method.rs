@@ -218,7 +218,7 @@ fn decimal(item: &Item, precision: &Option<Numeric>, scale: &Option<Numeric>) ->
     let scale = scale.as_ref().map_or(Ok(0), |s| whole(s, "scale"))?;
     let args = [precision.to_string(), scale.to_string()];
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let typmod = types::io::typmod_in(types::oid::NUMERIC, &args).map_err(Fail::Soft)?;
+    let (typmod, _) = types::io::typmod_in(types::oid::NUMERIC, &args).map_err(Fail::Soft)?;
     let n =
         numeric::apply_typmod(n, typmod).map_err(|_| bad_argument(&text, "decimal", "numeric"))?;
     Ok(Item::Json(Json::Number(n)))
