@@ -90,8 +90,8 @@ pub struct Allocator;
 /// Blocks are aligned so far without being asked. Saying an alignment makes a call half as fast.
 const NATURAL: usize = size_of::<usize>();
 
-// SAFETY: all calls go to mimalloc, whose blocks are aligned to a word at least and to what is asked
-// for where that is more; counting touches a plain thread-local number that needs neither
+// SAFETY: all calls go to mimalloc, whose blocks are aligned to a word at least and to what is
+// asked for where that is more; counting touches a plain thread-local number that needs neither
 // allocation nor a destructor.
 unsafe impl GlobalAlloc for Allocator {
     #[inline]

@@ -458,6 +458,22 @@ fn format_value(cx: &FnCtx, kind: char, t: Oid, value: &Datum) -> Result<String>
     })
 }
 
+/// Appends a text with blanks before it, or behind it if it is to be at the left.
+fn push_padded(out: &mut String, text: &str, width: usize, left: bool) -> Result<()> {
+    let fill = width.saturating_sub(text.chars().count());
+    growth::grow(out.len(), text.len())?;
+    growth::grow(out.len() + text.len(), fill)?;
+    let blanks = std::iter::repeat_n(' ', fill);
+    if left {
+        out.push_str(text);
+        out.extend(blanks);
+    } else {
+        out.extend(blanks);
+        out.push_str(text);
+    }
+    Ok(())
+}
+
 /// `format('%s %I %L', ...)`.
 fn format(cx: &FnCtx, args: &[Datum]) -> Result<Datum> {
     if args[0].is_null() {
@@ -548,16 +564,7 @@ fn format(cx: &FnCtx, args: &[Datum]) -> Result<Datum> {
         };
         let (t, value) = take(at)?;
         let text = format_value(cx, kind, t, &value)?;
-        let fill = (width as usize).saturating_sub(text.chars().count());
-        growth::grow(out.len(), text.len())?;
-        growth::grow(out.len() + text.len(), fill)?;
-        if !left {
-            out.extend(std::iter::repeat_n(' ', fill));
-        }
-        out.push_str(&text);
-        if left {
-            out.extend(std::iter::repeat_n(' ', fill));
-        }
+        push_padded(&mut out, &text, width as usize, left)?;
     }
     Ok(Datum::string(out))
 }
