@@ -664,7 +664,7 @@ impl Analyzer<'_> {
             conflicts(self.cur(), &namespace, std::slice::from_ref(&item))?;
             namespace.push(item);
         }
-        // Tables and USING's alias stay visible by name unless the join has an alias; columns do not.
+        // Tables and USING's alias stay visible by name unless the join has an alias, columns not.
         if join.alias.is_some() {
             namespace.clear();
         } else {
