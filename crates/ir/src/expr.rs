@@ -52,7 +52,8 @@ pub enum ReturningKind {
 pub struct Var {
     /// Range-table index from 1, or [`OUTER_VAR`], [`INNER_VAR`], [`INDEX_VAR`].
     pub varno: u32,
-    /// Attribute number from 1; 0 is the whole row; negative ones are system columns.
+    /// Attribute number from 1; 0 is the whole row; negative ones are system columns or, see
+    /// [`Var::stored`], how a column is stored.
     pub attno: i16,
     pub ty: Oid,
     pub typmod: i32,
@@ -68,7 +69,29 @@ pub struct Var {
     pub location: Location,
 }
 
+/// Attribute numbers below this stand for how a column is stored.
+const STORED: i16 = -100;
+
 impl Var {
+    /// Instead of the value of this column, how it is stored: a packed `StoredForm`, which travels
+    /// through a plan as a system column does.
+    pub fn stored(&self) -> Var {
+        let number = STORED - self.attno;
+        Var {
+            attno: number,
+            syn_attno: number,
+            ty: Oid(2281),
+            typmod: -1,
+            collation: Oid::INVALID,
+            ..self.clone()
+        }
+    }
+
+    /// The number of the column of which this attribute number tells how it is stored.
+    pub fn column_of_stored(attno: i16) -> Option<i16> {
+        (attno < STORED).then(|| STORED - attno)
+    }
+
     /// A plain column of the current query.
     pub fn new(varno: u32, attno: i16, ty: Oid, typmod: i32, collation: Oid) -> Var {
         Var {

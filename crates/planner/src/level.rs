@@ -52,6 +52,7 @@ pub fn plan_query(
     pull_up::pull_up_subqueries(&mut root.query, env)?;
     prep::union_all::flatten(&mut root.query, env)?;
     pull_up::flatten_join_columns(&mut root.query);
+    prep::stored::ask_stored_forms(&mut root.query, env)?;
     root.note_relations()?;
     root.preprocess()?;
     outer_join::reduce_outer_joins(&mut root.query, env)?;

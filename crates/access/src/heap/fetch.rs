@@ -15,7 +15,7 @@ use buffer::{PageRef, Upcoming};
 use std::collections::HashSet;
 use std::sync::Arc;
 use txn::Sees;
-use types::tuple::deform;
+use types::tuple::{StoredForm, attr_ranges, deform};
 use types::{ColumnBuilder, Datum, NoDetoast};
 
 /// What an index scan found at a tid.
@@ -218,6 +218,30 @@ impl HeapRel {
         let latched = self.files.read_shared(Fork::Main, tid.block)?;
         let facts = PageFacts::of(&latched);
         Ok(system_columns(&latched, tid.offset, &facts))
+    }
+
+    /// How these columns of the version at `tid` are stored, whoever sees it; None for NULL. They
+    /// have to be varlenas.
+    pub fn stored_forms(&self, tid: Tid, columns: &[usize]) -> Result<Vec<Option<StoredForm>>> {
+        let mut forms = vec![None; columns.len()];
+        if tid.block >= self.nblocks()? {
+            return Ok(forms);
+        }
+        let latched = self.files.read_shared(Fork::Main, tid.block)?;
+        let Some(t) = page::tuple(&latched, tid.offset) else { return Ok(forms) };
+        let mut ranges = vec![None; columns.iter().max().map_or(0, |last| last + 1)];
+        attr_ranges(&self.desc, t.data(), t.bitmap(), t.natts(), &mut ranges)?;
+        for (form, &column) in forms.iter_mut().zip(columns) {
+            let missing = &self.desc.attrs[column].missing;
+            *form = match (&ranges[column], missing) {
+                (Some(range), _) => Some(StoredForm::of(&t.data()[range.clone()])?),
+                (None, Some(Datum::Bytes(value))) if column >= t.natts() => {
+                    Some(StoredForm::plain(value.len()))
+                }
+                _ => None,
+            };
+        }
+        Ok(forms)
     }
 
     /// What index-only scans ask: whether all rows of a page are visible to all.

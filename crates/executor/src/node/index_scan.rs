@@ -224,7 +224,7 @@ impl IndexScanNode {
             false => Vec::new(),
         };
         let mut batch = take(1, &mut self.builders);
-        table.add_system(&mut batch, &[at], &system);
+        table.add_system(&mut batch, &[at], &system)?;
         Ok(Some(Some(batch)))
     }
 
@@ -277,7 +277,7 @@ impl IndexScanNode {
             return Ok(None);
         }
         let mut batch = take(rows, &mut self.builders);
-        table.add_system(&mut batch, &tids, &system);
+        table.add_system(&mut batch, &tids, &system)?;
         Ok(Some(batch))
     }
 }

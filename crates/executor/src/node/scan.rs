@@ -14,7 +14,7 @@ use base::{Error, Oid, Result, Tid};
 use catalog::{OpenRelation, RelationDesc};
 use ir::{Expr, Plan, RteKind};
 use std::sync::Arc;
-use types::{Batch, ColumnBuilder, Datum, PhysType};
+use types::{Batch, Column, ColumnBuilder, Datum, PhysType};
 
 /// `ctid`
 pub(crate) const CTID: i16 = -1;
@@ -115,7 +115,7 @@ impl TableScan {
         }
         for (i, s) in system.iter().enumerate() {
             places.push((*s, attrs.len() + i));
-            phys.push(if *s == CTID { PhysType::Bytes } else { PhysType::U32 });
+            phys.push(system_phys(*s));
         }
         let mut map = VarMap::default();
         map.spaces.push(VarSpace {
@@ -140,18 +140,26 @@ impl TableScan {
     }
 
     pub fn wants_system(&self) -> bool {
-        self.system.iter().any(|s| *s != CTID && *s != TABLE_OID)
+        self.system.iter().any(|s| !matches!(*s, CTID | TABLE_OID) && stored_column(*s).is_none())
     }
 
     pub fn wants_tids(&self) -> bool {
-        self.system.contains(&CTID)
+        self.system.iter().any(|s| *s == CTID || stored_column(*s).is_some())
     }
 
     /// Adds the system columns to a batch of the needed columns.
-    pub fn add_system(&self, batch: &mut Batch, tids: &[Tid], system: &[SystemColumns]) {
-        for number in &self.system {
-            let phys = if *number == CTID { PhysType::Bytes } else { PhysType::U32 };
-            let mut b = ColumnBuilder::with_capacity(phys, batch.len);
+    pub fn add_system(
+        &self,
+        batch: &mut Batch,
+        tids: &[Tid],
+        system: &[SystemColumns],
+    ) -> Result<()> {
+        let plain = self.system.iter().filter(|s| stored_column(**s).is_none()).count();
+        // The numbers ascend, so those that tell how columns are stored come first.
+        let stored = self.stored_forms(self.system.len() - plain, batch.len, tids)?;
+        batch.columns.extend(stored);
+        for number in &self.system[self.system.len() - plain..] {
+            let mut b = ColumnBuilder::with_capacity(system_phys(*number), batch.len);
             match *number {
                 CTID => tids.iter().take(batch.len).for_each(|tid| b.push_bytes(&tid_bytes(*tid))),
                 other => (0..batch.len)
@@ -159,6 +167,26 @@ impl TableScan {
             }
             batch.columns.push(Arc::new(b.finish()));
         }
+        Ok(())
+    }
+
+    /// How the columns are stored that the first `count` of the system columns tell of.
+    fn stored_forms(&self, count: usize, rows: usize, tids: &[Tid]) -> Result<Vec<Arc<Column>>> {
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let columns: Vec<usize> = self.system.iter().filter_map(|s| stored_column(*s)).collect();
+        let mut builders = builders(&vec![PhysType::I64; count], rows);
+        for tid in tids.iter().take(rows) {
+            let forms = self.heap().stored_forms(*tid, &columns)?;
+            for (b, form) in builders.iter_mut().zip(forms) {
+                match form {
+                    Some(form) => b.push_i64(form.pack()),
+                    None => b.push_null(),
+                }
+            }
+        }
+        Ok(builders.into_iter().map(|b| Arc::new(b.finish())).collect())
     }
 
     /// What the target list makes of one row of the table: `values` are its first columns, as many
@@ -170,9 +198,18 @@ impl TableScan {
             true => Some(self.heap().system_columns(at)?),
             false => None,
         };
+        let stored: Vec<usize> = self.system.iter().filter_map(|s| stored_column(*s)).collect();
+        let mut forms = match stored.is_empty() {
+            true => Vec::new(),
+            false => self.heap().stored_forms(at, &stored)?,
+        }
+        .into_iter();
         for number in &self.system {
             input.push(match *number {
                 CTID => tid_datum(at),
+                n if stored_column(n).is_some() => {
+                    forms.next().flatten().map_or(Datum::Null, |form| Datum::I64(form.pack()))
+                }
                 other => Datum::U32(system_value(other, self.rel.oid, system.as_ref())),
             });
         }
@@ -191,6 +228,20 @@ impl TableScan {
             Box::new(StandIn { spec: Arc::clone(self), done: false, pump }) as Box<dyn Node>
         })
     }
+}
+
+/// How the values of a system column are held.
+fn system_phys(number: i16) -> PhysType {
+    match number {
+        CTID => PhysType::Bytes,
+        _ if stored_column(number).is_some() => PhysType::I64,
+        _ => PhysType::U32,
+    }
+}
+
+/// The position of the column of which this attribute tells how it is stored.
+fn stored_column(number: i16) -> Option<usize> {
+    ir::Var::column_of_stored(number).map(|column| column as usize - 1)
 }
 
 /// The value of `xmin`, `cmin`, `xmax`, `cmax` or `tableoid`.
@@ -225,17 +276,18 @@ struct StandIn {
 }
 
 impl StandIn {
-    fn row(spec: &TableScan, run: &Run) -> Option<Batch> {
-        let row = run.recheck.as_ref()?.rows.iter().find(|r| r.rti == spec.rti)?;
-        let values = row.values.as_ref()?;
+    fn row(spec: &TableScan, run: &Run) -> Result<Option<Batch>> {
+        let rows = run.recheck.as_ref().map_or(&[][..], |r| &r.rows);
+        let Some(row) = rows.iter().find(|r| r.rti == spec.rti) else { return Ok(None) };
+        let Some(values) = row.values.as_ref() else { return Ok(None) };
         let phys = &spec.phys[..spec.attrs.len()];
         let mut columns = builders(phys, 1);
         for (b, a) in columns.iter_mut().zip(&spec.attrs) {
             b.push_ref(&values[*a]);
         }
         let mut batch = finish(1, columns);
-        spec.add_system(&mut batch, &[row.tid], &[]);
-        Some(batch)
+        spec.add_system(&mut batch, &[row.tid], &[])?;
+        Ok(Some(batch))
     }
 }
 
@@ -246,7 +298,7 @@ impl Node for StandIn {
             if std::mem::replace(done, true) {
                 return Ok(None);
             }
-            let Some(mut batch) = StandIn::row(spec, run) else { return Ok(None) };
+            let Some(mut batch) = StandIn::row(spec, run)? else { return Ok(None) };
             spec.recheck.filter(run, &mut batch)?;
             Ok((batch.rows() > 0).then_some(batch))
         })

@@ -108,7 +108,7 @@ pub(crate) fn next_rows(
         return Ok(None);
     }
     if !table.system.is_empty() {
-        table.add_system(&mut batch, scan.tids(), scan.system());
+        table.add_system(&mut batch, scan.tids(), scan.system())?;
     }
     Ok(Some(batch))
 }

@@ -132,7 +132,7 @@ impl Node for TidNode {
                 return Ok(None);
             }
             let mut batch = take(found.len(), &mut builders);
-            table.add_system(&mut batch, &found, &system);
+            table.add_system(&mut batch, &found, &system)?;
             Ok(Some(batch))
         })
     }

@@ -5,6 +5,7 @@ use crate::growth;
 use base::{Error, Oid, Result, SqlState, bail, err};
 use types::array::{ElemType, make_vector};
 use types::encoding::Encoding;
+use types::tuple::{Compression, StoredForm};
 use types::{Datum, oid};
 
 /// A type's name with its modifier, as SQL has it.
@@ -176,9 +177,24 @@ const TYPES: &[FnDef] = &[
         if args[0].is_null() {
             return Ok(Datum::Null);
         }
-        column_size(cx, type_of(cx, 0), &args[0])
+        match stored_form(cx, args) {
+            Some(form) => form.size as i32,
+            None => column_size(cx, type_of(cx, 0), &args[0]),
+        }
     }),
-    raw!(pg_column_compression(cx, args) { Datum::Null }),
+    raw!(pg_column_compression(cx, args) {
+        match stored_form(cx, args).and_then(|form| form.compression) {
+            Some(Compression::Pglz) => Datum::text("pglz"),
+            Some(Compression::Lz4) => Datum::text("lz4"),
+            None => Datum::Null,
+        }
+    }),
+    raw!(pg_column_toast_chunk_id(cx, args) {
+        match stored_form(cx, args) {
+            Some(form) if form.chunk.is_valid() => Datum::oid(form.chunk),
+            _ => Datum::Null,
+        }
+    }),
     raw!(pg_num_nulls(cx, args) { nulls(cx, args)?.map(|(n, _)| n as i32) }),
     raw!(pg_num_nonnulls(cx, args) { nulls(cx, args)?.map(|(n, all)| (all - n) as i32) }),
     row!(cx; text_regclass(name: &str) {
@@ -281,10 +297,18 @@ fn enum_value(cx: &FnCtx, given: Oid, label: &str) -> Result<Datum> {
     Ok(Datum::oid(value))
 }
 
+/// How the argument is stored, if it is a column that a scan reads: the planner puts that in the
+/// column's place, as a value of a type that none in SQL has.
+fn stored_form(cx: &FnCtx, args: &[Datum]) -> Option<StoredForm> {
+    let stored = type_of(cx, 0) == oid::INTERNAL && !args[0].is_null();
+    stored.then(|| StoredForm::unpack(args[0].as_i64()))
+}
+
+/// Bytes of a value that is not stored.
 fn column_size(cx: &FnCtx, type_oid: Oid, value: &Datum) -> i32 {
     let len = cx.env.catalog().types().type_info(type_oid).map_or(-1, |i| i.len);
     match (len, value) {
-        (-1, Datum::Bytes(b)) => b.len() as i32 + if b.len() < 127 { 1 } else { 4 },
+        (-1, Datum::Bytes(b)) => b.len() as i32 + 4,
         (-2, Datum::Bytes(b)) => b.len() as i32 + 1,
         (n, _) => n as i32,
     }

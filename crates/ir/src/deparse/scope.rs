@@ -196,6 +196,7 @@ impl<'a> Printer<'a> {
         attno: i16,
         top: bool,
     ) -> Option<String> {
+        let attno = Var::column_of_stored(attno).unwrap_or(attno);
         let name = match attno {
             0 => None,
             n if n < 0 => Some(system_column(n).to_string()),

@@ -187,7 +187,8 @@ impl Root<'_> {
             && let Some(rel) = self.base_rel(v.varno)
         {
             use crate::rel::BaseKind;
-            if let Some(width) = rel.widths.get(&v.attno) {
+            let column = ir::Var::column_of_stored(v.attno);
+            if let Some(width) = rel.widths.get(&column.unwrap_or(v.attno)) {
                 return *width;
             }
             if let BaseKind::Table(desc) | BaseKind::AppendRel(desc) = &rel.kind {

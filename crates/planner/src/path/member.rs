@@ -260,12 +260,17 @@ fn over_table(
             return None;
         }
         let mut new = Var { varno: member, syn_no: member, ..v.clone() };
-        if v.attno > 0 {
-            let name = &pd.tuple.attrs[v.attno as usize - 1].name;
+        let stored = Var::column_of_stored(v.attno);
+        let column = stored.unwrap_or(v.attno);
+        if column > 0 {
+            let name = &pd.tuple.attrs[column as usize - 1].name;
             match md.column_number(name) {
                 Some(a) => {
                     new.attno = a;
                     new.syn_attno = a;
+                    if stored.is_some() {
+                        new = new.stored();
+                    }
                 }
                 None => {
                     failed = Some(base::err!(

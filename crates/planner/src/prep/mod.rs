@@ -7,6 +7,7 @@ pub mod outer_join;
 pub mod pull_up;
 pub mod quals;
 pub mod self_join;
+pub mod stored;
 pub mod sublinks;
 pub mod union_all;
 pub mod volatility;

@@ -7,6 +7,7 @@
 
 mod deform;
 mod form;
+mod stored;
 mod varlena;
 
 pub use base::pglz::{pglz_compress, pglz_decompress};
@@ -14,6 +15,7 @@ pub use deform::{attr_ranges, deform, deform_into};
 pub(crate) use deform::{decode as decode_attr, locate as locate_attr};
 pub(crate) use form::put as put_attr;
 pub use form::{FormedTuple, append_values, data_size, form_tuple, form_tuple_with};
+pub use stored::StoredForm;
 pub use varlena::{
     Compression, Detoast, NoDetoast, TOAST_POINTER_SIZE, ToastPointer, VarlenaKind, compressed,
     deflate, detoast, inflate, varlena_size,

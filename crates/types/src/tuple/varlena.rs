@@ -47,7 +47,7 @@ impl Compression {
         }
     }
 
-    fn from_bits(bits: u32) -> Result<Compression> {
+    pub(super) fn from_bits(bits: u32) -> Result<Compression> {
         match bits >> METHOD_SHIFT {
             0 => Ok(Compression::Pglz),
             1 => Ok(Compression::Lz4),
