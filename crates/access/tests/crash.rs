@@ -3,7 +3,7 @@
 //! transaction is there as a whole or not at all, and every page passes its check.
 
 use access::heap::{
-    HeapDesc, HeapRedo, HeapRel, HeapScan, Outcome, ScanOptions, ScanSource, UpdateOptions,
+    HeapDesc, HeapRedo, HeapRel, HeapScan, Outcome, ScanOptions, ScanSource, Skip, UpdateOptions,
     VacuumOptions,
 };
 use access::index::{IndexMethod, IndexRel, KeyCmp, KeyColumn, UniqueCheck};
@@ -302,7 +302,8 @@ fn life(disk: Disk, seed: u64, world: Arc<Mutex<World>>) -> base::Result<()> {
                 let mut lock = || Ok(true);
                 let options = VacuumOptions {
                     strategy: Default::default(),
-                    all_pages: false,
+                    skip: Skip::AllVisible,
+                    freeze_before: Xid(u64::MAX),
                     index_cleanup: true,
                     dead_limit: 100,
                     lock_for_truncation: Some(&mut lock),

@@ -69,6 +69,11 @@ pub fn bootstrap(storage: &Arc<Storage>, txn: &Txn, options: &BootstrapOptions) 
     Ok(())
 }
 
+/// The built-in rows are frozen: no id is older than the first.
+fn first_id() -> Datum {
+    Datum::U32(base::Xid::FIRST_NORMAL.0 as u32)
+}
+
 impl Bootstrap<'_> {
     fn fill(&self, rel: &RelationDesc) -> Result<()> {
         let rows = match &*rel.name {
@@ -160,6 +165,10 @@ impl Bootstrap<'_> {
                     row[at("datlocale")] = Datum::text(locale);
                 }
                 row[at("datcollversion")] = Datum::Null;
+                row[at("datfrozenxid")] = first_id();
+            }
+            oids::PG_CLASS if row[at("relfrozenxid")] != Datum::U32(0) => {
+                row[at("relfrozenxid")] = first_id();
             }
             // Rules are there for those views only that have a definition here.
             oids::PG_CLASS if row[at("relkind")] == Datum::Char(b'v') => {

@@ -5,12 +5,13 @@
 //! then. The counts are in memory only: after a restart they begin at zero, which costs a late
 //! vacuum and nothing else.
 
+use crate::command::freeze::full_id;
 use crate::command::upkeep_report::Told;
 use crate::database::thread_error;
 use crate::session::SessionOptions;
 use crate::{Database, Session};
 use base::{Oid, Result};
-use catalog::{RelKind, RelationDesc};
+use catalog::{RelKind, RelationDesc, RowStore, oids};
 use os::sync::Mutex;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -193,11 +194,16 @@ impl PendingChanges {
     }
 }
 
+/// `pg_database.datconnlimit` of one whose removal was broken off.
+const INVALID_DATABASE: i32 = -2;
+
 /// What a table needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Need {
     vacuum: bool,
     analyze: bool,
+    /// The vacuum is due because of the age of the table's ids.
+    against_wraparound: bool,
 }
 
 /// The table's options keep autovacuum away.
@@ -223,9 +229,18 @@ impl Thresholds<'_> {
         own.unwrap_or_else(|| self.defaults.get(name).map_or(0, |v| v.as_i64()) as f64)
     }
 
-    fn need(&self, c: Changes) -> Need {
+    /// By how many ids a table may be behind.
+    fn oldest_age(&self) -> u64 {
+        let set = self.defaults.get("autovacuum_freeze_max_age").map_or(0, |v| v.as_i64());
+        let own = self.rel.option("autovacuum_freeze_max_age").and_then(|v| v.parse().ok());
+        own.map_or(set, |own: i64| own.min(set)).max(0) as u64
+    }
+
+    /// What a table needs that has changed so much, and whose oldest id is so far behind.
+    fn need(&self, c: Changes, age: u64) -> Need {
+        let against_wraparound = age > self.oldest_age();
         if is_off_for(self.rel) {
-            return Need { vacuum: false, analyze: false };
+            return Need { vacuum: against_wraparound, analyze: false, against_wraparound };
         }
         let rows = f64::from(self.rel.tuples.max(0.0));
         let dead = self.whole("autovacuum_vacuum_threshold")
@@ -237,8 +252,11 @@ impl Thresholds<'_> {
         let changed = self.whole("autovacuum_analyze_threshold")
             + self.number("autovacuum_analyze_scale_factor") * rows;
         Need {
-            vacuum: c.dead as f64 > dead || (fresh >= 0.0 && c.inserted as f64 > inserted),
+            vacuum: against_wraparound
+                || c.dead as f64 > dead
+                || (fresh >= 0.0 && c.inserted as f64 > inserted),
             analyze: c.changed as f64 > changed,
+            against_wraparound,
         }
     }
 }
@@ -277,6 +295,7 @@ impl Crew {
         let mut jobs = self.jobs.lock();
         found.retain(|j| !jobs.taken.contains(&(j.database, j.table)));
         found.sort_by_key(|j| (j.database, j.table));
+        found.dedup_by_key(|j| (j.database, j.table));
         jobs.waiting = found.into();
         jobs.waiting.len()
     }
@@ -347,8 +366,12 @@ pub(crate) fn launcher(database: &Weak<Database>) {
             continue;
         }
         let job = |((database, table), counts)| Job { database, table, counts };
-        let waiting =
-            database.autovacuum.refill(database.changes.snapshot().into_iter().map(job).collect());
+        let mut found: Vec<Job> = database.changes.snapshot().into_iter().map(job).collect();
+        match aged(&database) {
+            Ok(jobs) => found.extend(jobs),
+            Err(e) => database.log_as("autovacuum launcher", &e),
+        }
+        let waiting = database.autovacuum.refill(found);
         let whole = |name: &str| defaults.get(name).map_or(1, |v| v.as_i64()).max(1) as usize;
         let most = whole("autovacuum_max_workers").min(whole("autovacuum_worker_slots"));
         for _ in 0..waiting.min(most.saturating_sub(workers.len())) {
@@ -416,6 +439,64 @@ fn one(session: &mut Session, job: Job) -> Result<()> {
     Ok(())
 }
 
+/// How far the oldest id of a table, or of its TOAST table, is behind.
+fn age_of(session: &Session, rel: &RelationDesc) -> Result<u64> {
+    let next = session.core.database.storage().txn.next_xid();
+    let mut oldest = 0;
+    for table in [rel.oid, rel.toast] {
+        let low = if table.is_valid() { session.oldest_in_class(table)? } else { 0 };
+        oldest = oldest.max(full_id(low, next).map_or(0, |id| next.0 - id.0));
+    }
+    Ok(oldest)
+}
+
+/// The tables whose ids are so old that they are vacuumed for that alone; those of which something
+/// has changed are looked at anyway.
+fn aged(database: &Arc<Database>) -> Result<Vec<Job>> {
+    let next = database.storage().txn.next_xid();
+    let most = database.defaults().get("autovacuum_freeze_max_age").map_or(0, |v| v.as_i64());
+    // Nothing can be that old, which is so for a long time.
+    if next.0 <= most.max(0) as u64 {
+        return Ok(Vec::new());
+    }
+    let mut jobs = Vec::new();
+    let inside = |db: Oid| {
+        let options = SessionOptions { background: Some(db), ..SessionOptions::default() };
+        let mut session = Session::new(database, &options)?;
+        session.ensure_transaction()?;
+        Ok::<_, base::Error>(session)
+    };
+    let is_old = |low: Oid| full_id(low.0, next).is_some_and(|id| next.0 - id.0 > most as u64);
+    let mut first = inside(oids::TEMPLATE1)?;
+    let mut old = Vec::new();
+    for row in first.core.store.table_scan(oids::PG_DATABASE)? {
+        if is_old(row.oid("datfrozenxid")?) && row.i32("datconnlimit")? != INVALID_DATABASE {
+            old.push(row.oid("oid")?);
+        }
+    }
+    first.rollback_all()?;
+    drop(first);
+    for db in old {
+        let mut session = inside(db)?;
+        let view = session.core.view()?;
+        for row in session.core.store.table_scan(oids::PG_CLASS)? {
+            if !matches!(row.char("relkind")?, b'r' | b'm') {
+                continue;
+            }
+            let Some(rel) = view.find_relation(row.oid("oid")?)? else { continue };
+            let limits = Thresholds { defaults: &database.defaults(), rel: &rel }.oldest_age();
+            let passes = rel.persistence == catalog::Persistence::Temp;
+            if !passes && age_of(&session, &rel)? > limits {
+                let counts = database.changes.of(db, rel.oid);
+                jobs.push(Job { database: db, table: rel.oid, counts });
+            }
+        }
+        drop(view);
+        session.rollback_all()?;
+    }
+    Ok(jobs)
+}
+
 fn one_table(session: &mut Session, table: Oid, counts: Changes) -> Result<()> {
     let database = session.core.database.clone();
     let db = session.core.state.oid;
@@ -430,16 +511,18 @@ fn one_table(session: &mut Session, table: Oid, counts: Changes) -> Result<()> {
         return session.rollback_all();
     }
     let defaults = database.defaults();
-    let need = Thresholds { defaults: &defaults, rel: &rel }.need(counts);
+    let age = age_of(session, &rel)?;
+    let need = Thresholds { defaults: &defaults, rel: &rel }.need(counts, age);
     let own = rel.option("log_autovacuum_min_duration").and_then(|v| v.parse().ok());
     let set = || defaults.get("log_autovacuum_min_duration").map_or(600_000, |v| v.as_i64());
     let told = Told::Log(own.unwrap_or_else(set));
     drop(view);
     if need.vacuum {
-        session.vacuum_table(table, told)?;
+        session.vacuum_table(table, told, need.against_wraparound)?;
         session.commit_transaction()?;
         database.changes.vacuumed(db, table, counts);
         session.ensure_transaction()?;
+        session.note_oldest_of_database()?;
     }
     if need.analyze {
         crate::command::analyze::analyze_table(session, table, &[], told)?;

@@ -7,6 +7,7 @@ mod check;
 mod compact;
 pub mod decode;
 mod fetch;
+mod freeze;
 mod locks;
 pub mod log;
 mod modify;
@@ -37,7 +38,7 @@ pub use scan::{
     SystemColumns,
 };
 pub use tally::take_update_counts;
-pub use vacuum::{VacuumOptions, VacuumReport};
+pub use vacuum::{Skip, VacuumOptions, VacuumReport};
 pub use visibility::{Sight, Viewer};
 
 #[cfg(test)]

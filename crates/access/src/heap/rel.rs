@@ -1,6 +1,7 @@
 //! A table as this crate knows it, and where in it rows go.
 
 use super::change;
+use super::freeze::Freeze;
 use super::log::{Touched, log_change};
 use super::page::{self, TupleMut};
 use super::{prune, record, vm};
@@ -577,7 +578,7 @@ impl HeapRel {
         if page::is_new(page) || page::encode_xid(page::xid_base(page), xid).is_some() {
             return Ok(true);
         }
-        self.prune(page, true, false)?;
+        self.prune(page, Freeze::All, false)?;
         let base = page::base_for(xid);
         if !page::rebase(page, base) {
             return Ok(false);
@@ -621,7 +622,7 @@ impl HeapRel {
             return Ok(());
         }
         if let Some(mut page) = pin.try_write() {
-            self.prune(&mut page, false, false)?;
+            self.prune(&mut page, Freeze::Nothing, false)?;
         }
         Ok(())
     }
@@ -643,21 +644,24 @@ impl HeapRel {
     /// Makes room for a new version in a latched page, if something can go.
     pub(super) fn make_room(&self, page: &mut PageMut<'_>) -> Result<()> {
         if self.is_prunable(page, self.storage.recent_horizon())? {
-            self.prune(page, false, false)?;
+            self.prune(page, Freeze::Nothing, false)?;
         }
         Ok(())
     }
 
-    /// Prunes a latched page, and freezes what all see if `freeze`.
+    /// Prunes a latched page, and freezes what all see as `freeze` says.
     pub(super) fn prune(
         &self,
         page: &mut PageMut<'_>,
-        freeze: bool,
+        freeze: Freeze,
         no_indexes: bool,
     ) -> Result<page::PrunePlan> {
         // Freezing for want of room for an id must go as far as it can.
         let storage = &self.storage;
-        let horizon = if freeze { storage.horizon() } else { storage.recent_horizon() };
+        let horizon = match freeze {
+            Freeze::Nothing => storage.recent_horizon(),
+            _ => storage.horizon(),
+        };
         self.prune_below(page, horizon, freeze, no_indexes)
     }
 
@@ -666,7 +670,7 @@ impl HeapRel {
         &self,
         page: &mut PageMut<'_>,
         horizon: base::Lsn,
-        freeze: bool,
+        freeze: Freeze,
         no_indexes: bool,
     ) -> Result<page::PrunePlan> {
         let facts = super::visibility::PageFacts::of(page);
@@ -686,9 +690,7 @@ impl HeapRel {
                 t.change_mask(bits, 0);
             }
         }
-        if freeze {
-            freeze_plan(page, &facts, &mut keeper, &mut plan)?;
-        }
+        super::freeze::add(page, &facts, &mut keeper, freeze, &mut plan)?;
         if plan.is_empty() {
             page::set_prune_hint(page, hint);
             page::change_flags(page, 0, page::PAGE_FULL);
@@ -699,42 +701,6 @@ impl HeapRel {
         self.log(record::PRUNE, Xid::INVALID, &main, Touched::new(0, page), None);
         Ok(plan)
     }
-}
-
-/// Adds to `plan` what can be frozen among the tuples that stay.
-fn freeze_plan(
-    page: &PageMut<'_>,
-    facts: &super::visibility::PageFacts,
-    keeper: &mut super::visibility::Undertaker<'_>,
-    plan: &mut page::PrunePlan,
-) -> Result<()> {
-    for off in 1..=page::max_offset(page) {
-        let Some(t) = page::tuple(page, off) else { continue };
-        if plan.dead.binary_search(&off).is_ok() || plan.unused.binary_search(&off).is_ok() {
-            continue;
-        }
-        if plan.redirect.iter().any(|r| r.0 == off) {
-            continue;
-        }
-        let mut bits = 0;
-        match keeper.fate(t, facts, &mut bits)? {
-            prune::Fate::Live => {
-                if !t.frozen() && keeper.inserted_for_all(t, facts)? {
-                    plan.freeze_xmin.push(off);
-                }
-                if t.xmax_raw() != 0 {
-                    plan.clear_xmax.push(off);
-                }
-            }
-            prune::Fate::RecentlyDead | prune::Fate::Deleting
-                if !t.frozen() && keeper.inserted_for_all(t, facts)? =>
-            {
-                plan.freeze_xmin.push(off);
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 /// Cuts the forks of a table to what `keep` pages need.

@@ -13,7 +13,7 @@ use types::tuple::{ToastPointer, attr_ranges};
 use wal::{BlockFlags, Rmgr, xlog_info};
 
 /// What was found and written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RewriteReport {
     /// Pages of the old table.
     pub pages: u32,
@@ -23,6 +23,8 @@ pub struct RewriteReport {
     pub recently_dead: u64,
     /// Versions left out.
     pub removed: u64,
+    /// No version that stays has an older id that matters.
+    pub oldest_id: Xid,
 }
 
 /// A version that waits for its successor's new place.
@@ -72,7 +74,13 @@ impl<'a> Rewrite<'a> {
             done: HashMap::new(),
             values: dropped.then(HashSet::new),
             only: None,
-            report: RewriteReport::default(),
+            report: RewriteReport {
+                pages: 0,
+                kept: 0,
+                recently_dead: 0,
+                removed: 0,
+                oldest_id: old.storage.txn.oldest_running(),
+            },
         }
     }
 
@@ -167,6 +175,8 @@ impl<'a> Rewrite<'a> {
             xmax: deleted.then(|| facts.xid(t.xmax_raw())),
         };
         self.report.kept += 1;
+        let ids = row.unfrozen.then_some(row.xmin).into_iter().chain(row.xmax);
+        self.report.oldest_id = ids.fold(self.report.oldest_id, Xid::min);
         self.place(row)
     }
 

@@ -1,6 +1,7 @@
 //! VACUUM: takes dead rows out of the table and its indexes, freezes, keeps the visibility and
 //! free space maps, gives empty pages at the end back.
 
+use super::freeze::Freeze;
 use super::log::Touched;
 use super::page::{self, PrunePlan};
 use super::prune::Fate;
@@ -18,10 +19,23 @@ fn tell(number: usize, value: i64) {
     progress::set(Command::Vacuum, number, value);
 }
 
+/// Which pages a vacuum passes over, going by the visibility map.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Skip {
+    /// Those in which all see all rows.
+    AllVisible,
+    /// Those in which moreover all rows are frozen.
+    AllFrozen,
+    /// None.
+    Nothing,
+}
+
 /// How to vacuum.
 pub struct VacuumOptions<'a> {
-    /// Look at pages that the visibility map says hold nothing to do, too.
-    pub all_pages: bool,
+    /// Which pages it does not look at.
+    pub skip: Skip,
+    /// Rows with older ids are frozen.
+    pub freeze_before: Xid,
     /// Go through the indexes, so that line pointers can be freed.
     pub index_cleanup: bool,
     /// How its reads treat the pool.
@@ -72,6 +86,9 @@ pub struct VacuumReport {
     pub all_frozen: u32,
     /// What came of each index.
     pub indexes: Vec<index::VacuumStats>,
+    /// No row of the table has an older id that matters; None if pages were passed over that may
+    /// have some.
+    pub oldest_id: Option<Xid>,
     /// What was committed up to here all could see: later deletions had to stay.
     pub horizon: Lsn,
 }
@@ -96,6 +113,10 @@ struct Vacuum<'a, 'o> {
     dead: DeadRows,
     horizon: Lsn,
     live_seen: u64,
+    /// No row that was looked at has an older id.
+    oldest: Xid,
+    /// Pages were passed over that are not all-frozen.
+    passed_ids: bool,
     /// The page after the last that holds anything.
     nonempty_end: u32,
 }
@@ -109,6 +130,8 @@ impl HeapRel {
         options: VacuumOptions<'_>,
     ) -> Result<VacuumReport> {
         let horizon = self.storage.horizon();
+        // Whoever adds rows from now on has an id that is not older.
+        let oldest = self.storage.txn.oldest_running();
         let mut v = Vacuum {
             rel: self,
             indexes,
@@ -117,6 +140,8 @@ impl HeapRel {
             dead: DeadRows::default(),
             horizon,
             live_seen: 0,
+            oldest,
+            passed_ids: false,
             nonempty_end: 0,
         };
         v.report.indexes = vec![index::VacuumStats::default(); indexes.len()];
@@ -136,6 +161,7 @@ impl HeapRel {
         v.truncate()?;
         tell(figure::PHASE, figure::FINAL_CLEANUP);
         (v.report.all_visible, v.report.all_frozen) = self.visibility_counts()?;
+        v.report.oldest_id = (!v.passed_ids).then_some(v.oldest);
         Ok(v.report)
     }
 
@@ -163,6 +189,7 @@ impl HeapRel {
                 },
             };
             a.used = true;
+            a.oldest = super::freeze::oldest_id(t, &facts).into_iter().chain(a.oldest).min();
             match keeper.fate(t, &facts, &mut 0)? {
                 Fate::Live => {
                     a.live += 1;
@@ -195,6 +222,8 @@ struct Appraisal {
     visible: bool,
     frozen: bool,
     used: bool,
+    /// The oldest id that matters.
+    oldest: Option<Xid>,
 }
 
 impl Appraisal {
@@ -244,21 +273,27 @@ impl Vacuum<'_, '_> {
         Ok(())
     }
 
-    fn blocks_to_scan(&self, all: BlockNo) -> Result<Vec<BlockNo>> {
+    fn blocks_to_scan(&mut self, all: BlockNo) -> Result<Vec<BlockNo>> {
         let mut blocks = Vec::new();
         let mut map: Option<(BlockNo, Box<page::Bytes>)> = None;
         let map_blocks = self.rel.files.nblocks(Fork::Vm)?;
         for b in (0..all.0).map(BlockNo) {
             let at = vm::map_block(b);
-            if !self.options.all_pages && at < map_blocks {
+            let bit = match self.options.skip {
+                Skip::AllVisible => vm::ALL_VISIBLE,
+                Skip::AllFrozen => vm::ALL_FROZEN,
+                Skip::Nothing => 0,
+            };
+            if bit != 0 && at < map_blocks {
                 if map.as_ref().is_none_or(|m| m.0 != at) {
                     let page = self.rel.files.read_shared(Fork::Vm, at)?;
                     map = Some((at, Box::new(*page)));
                 }
                 if let Some((_, bytes)) = &map
                     && !page::is_new(bytes)
-                    && vm::get(bytes, b) & vm::ALL_VISIBLE != 0
+                    && vm::get(bytes, b) & bit != 0
                 {
+                    self.passed_ids |= vm::get(bytes, b) & vm::ALL_FROZEN == 0;
                     continue;
                 }
             }
@@ -275,11 +310,13 @@ impl Vacuum<'_, '_> {
         }
         let no_indexes = self.indexes.is_empty();
         let before = count_normal(page);
-        let plan = self.rel.prune_below(page, self.horizon, true, no_indexes)?;
+        let freeze = Freeze::Before(self.options.freeze_before);
+        let plan = self.rel.prune_below(page, self.horizon, freeze, no_indexes)?;
         self.count(&plan, before - count_normal(page).min(before));
         let a = self.rel.appraise(page, self.horizon)?;
         self.live_seen += a.live;
         self.report.recently_dead += a.recently_dead;
+        self.oldest = a.oldest.map_or(self.oldest, |id| id.min(self.oldest));
         if a.used {
             self.nonempty_end = self.nonempty_end.max(block.0 + 1);
         }
@@ -288,10 +325,14 @@ impl Vacuum<'_, '_> {
             self.count_bits(before, a.bits());
             self.rel.set_visible(page, a.bits())?;
         }
-        if a.dead.is_empty() || !self.options.index_cleanup {
+        self.report.dead_item_pages += u32::from(!a.dead.is_empty());
+        if !self.options.index_cleanup {
+            self.report.dead_items += a.dead.len() as u64;
             return Ok(Some(page::free_space(page)));
         }
-        self.report.dead_item_pages += 1;
+        if a.dead.is_empty() {
+            return Ok(Some(page::free_space(page)));
+        }
         let tid = |&offset: &u16| Tid { block, offset }.to_u64();
         self.dead.tids.extend(a.dead.iter().map(tid));
         tell(figure::DEAD_ITEMS, self.dead.tids.len() as i64);

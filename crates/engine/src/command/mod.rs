@@ -10,6 +10,7 @@ pub mod create_as;
 mod database;
 mod db_role_setting;
 pub mod explain;
+pub(crate) mod freeze;
 mod reindex;
 mod rewrite;
 pub mod set;

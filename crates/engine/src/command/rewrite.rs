@@ -5,6 +5,7 @@
 //! be written anew like any other, `pg_class` included: until the last step it is read from its
 //! old file.*
 
+use super::freeze::{self, is_heap};
 use crate::Session;
 use crate::ddl::RelStorage;
 use crate::ddl::name::quote;
@@ -73,7 +74,9 @@ impl Session {
             let new = with_new_files(toast, &files)?;
             let to = HeapRel::open(&storage, catalog::heap_desc(&new), None);
             let from = toast.open(&storage, &view)?.clone();
-            self.copy_versions((&from.heap, &to), horizon, None, values)?;
+            let (report, _) = self.copy_versions((&from.heap, &to), horizon, None, values)?;
+            let oldest = Datum::oid(freeze::low(report.oldest_id));
+            self.core.set_class(toast.oid, &[("relfrozenxid", oldest)])?;
             self.fill_new_indexes(&new)?;
         }
         drop(sorted);
@@ -87,8 +90,11 @@ impl Session {
         tell(figure::PHASE, figure::FINAL_CLEANUP);
         let rows = report.kept - report.recently_dead;
         let pages = heap.nblocks()?.0;
-        let class =
-            [("relpages", Datum::I32(pages as i32)), ("reltuples", Datum::F32(rows as f32))];
+        let class = [
+            ("relpages", Datum::I32(pages as i32)),
+            ("reltuples", Datum::F32(rows as f32)),
+            ("relfrozenxid", Datum::oid(freeze::low(report.oldest_id))),
+        ];
         self.core.set_class(table, &class)
     }
 
@@ -209,6 +215,9 @@ impl Session {
                 .set_f32("reltuples", -1.0)?
                 .set_i32("relallvisible", 0)?
                 .set_i32("relallfrozen", 0)?;
+            if is_heap(rel.kind) {
+                freeze::set_new(&mut class, RelStorage::oldest_id(self))?;
+            }
             store.update(class)?;
         }
         self.core.database.stats.moved(rel.relfile, file);

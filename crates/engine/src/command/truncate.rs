@@ -1,6 +1,7 @@
 //! TRUNCATE: new files for the table, its TOAST table and all their indexes; the old ones go when
 //! the transaction commits.
 
+use super::freeze::{self, is_heap};
 use crate::ddl::Ddl;
 use crate::session::permission::require_on_relation;
 use base::{Error, Oid, Result, bail, err};
@@ -213,6 +214,9 @@ impl Ddl<'_> {
             .set_f32("reltuples", -1.0)?
             .set_i32("relallvisible", 0)?
             .set_i32("relallfrozen", 0)?;
+        if is_heap(rel.kind) {
+            freeze::set_new(&mut class, self.storage.oldest_id())?;
+        }
         self.rows.update(class)?;
         self.storage.drop_at_commit(old, rel.persistence);
         self.storage.create(&*self.view.relation(rel.oid)?)

@@ -1,6 +1,7 @@
 //! What VACUUM and ANALYZE say about their work: to who asked with VERBOSE, and to the log about
 //! automatic ones that took long.
 
+use super::freeze::Advance;
 use super::vacuum_cost::Cost;
 use crate::Session;
 use crate::session::trace::Meter;
@@ -20,6 +21,39 @@ pub(crate) enum Told {
     Client,
     /// The log, if it takes so many milliseconds at least.
     Log(i64),
+}
+
+/// What kind of vacuum it was, and what came of it for the oldest id of the table.
+#[derive(Clone, Copy)]
+pub(super) struct Kind {
+    pub aggressive: bool,
+    /// Automatic, because of the age of the table's ids.
+    pub against_wraparound: bool,
+    /// Only freezing mattered.
+    pub failsafe: bool,
+    pub index_cleanup: bool,
+    pub advance: Option<Advance>,
+}
+
+impl Kind {
+    /// How the report begins.
+    fn title(self, told: Told, name: &str) -> String {
+        if !matches!(told, Told::Log(_)) {
+            return format!("vacuuming \"{name}\": ");
+        }
+        let word = if self.aggressive { "aggressive " } else { "" };
+        let why = if self.against_wraparound { " to prevent wraparound" } else { "" };
+        format!("{word}vacuum{why} of table \"{name}\": ")
+    }
+
+    /// The line about the oldest id.
+    fn advanced(self) -> Option<String> {
+        let Advance { now, by } = self.advance?;
+        Some(format!(
+            "new relfrozenxid: {}, which is {by} XIDs ahead of previous value",
+            now.0 as u32
+        ))
+    }
 }
 
 /// What was used since work began.
@@ -114,16 +148,12 @@ impl Work {
     pub fn vacuumed(
         &self,
         session: &Session,
-        (name, aggressive): (&str, bool),
+        (name, kind): (&str, Kind),
         indexes: &[Arc<str>],
         r: &VacuumReport,
         cost: &Cost,
     ) {
-        let part = match (self.told, aggressive) {
-            (Told::Log(_), true) => format!("aggressive vacuum of table \"{name}\": "),
-            (Told::Log(_), false) => format!("vacuum of table \"{name}\": "),
-            _ => format!("vacuuming \"{name}\": "),
-        };
+        let part = kind.title(self.told, name);
         let pages = u64::from(r.pages);
         let of = |n: u32| share(u64::from(n), pages);
         let next = session.core.database.storage().txn.next_xid();
@@ -145,6 +175,9 @@ impl Work {
                 self.cutoff.0 as u32,
                 next.0.saturating_sub(self.cutoff.0)
             ),
+        ];
+        lines.extend(kind.advanced());
+        lines.extend([
             format!(
                 "frozen: {} pages from table ({:.2}% of total) had {} tuples frozen",
                 r.frozen_pages,
@@ -156,11 +189,16 @@ impl Work {
                  all-visible)",
                 r.new_all_visible, r.new_all_frozen, r.frozen_visible
             ),
-        ];
-        let needed = if r.index_passes > 0 { "needed" } else { "not needed" };
+        ]);
+        let (scan, had, removed) = match (kind.failsafe, kind.index_cleanup, r.index_passes > 0) {
+            (true, ..) => ("bypassed by failsafe", "have", ""),
+            (_, false, _) => ("bypassed", "have", ""),
+            (_, _, true) => ("needed", "had", " removed"),
+            (_, _, false) => ("not needed", "had", " removed"),
+        };
         lines.push(format!(
-            "index scan {needed}: {} pages from table ({:.2}% of total) had {} dead item \
-             identifiers removed",
+            "index scan {scan}: {} pages from table ({:.2}% of total) {had} {} dead item \
+             identifiers{removed}",
             r.dead_item_pages,
             of(r.dead_item_pages),
             r.dead_items

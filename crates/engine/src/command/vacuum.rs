@@ -1,6 +1,7 @@
 //! VACUUM and ANALYZE.
 
-use super::upkeep_report::{Told, Work};
+use super::freeze::{self, Advance, Cutoffs};
+use super::upkeep_report::{Kind, Told, Work};
 use super::vacuum_options::Options;
 use crate::Session;
 use crate::session::SessionCore;
@@ -29,6 +30,7 @@ impl Session {
             self.prevent_in_block("VACUUM")?;
         }
         if options.only_database_stats {
+            self.note_oldest_of_database()?;
             return Ok(tag);
         }
         let before = self.buffer_limit_kb.replace(options.buffer_limit_kb);
@@ -51,6 +53,9 @@ impl Session {
             }
         }
         if stmt.vacuum {
+            if !options.skip_database_stats {
+                self.note_oldest_of_database()?;
+            }
             self.core.database.forget_commit_times()?;
         }
         Ok(())
@@ -220,9 +225,16 @@ impl Session {
         Ok(all)
     }
 
-    pub(crate) fn vacuum_table(&mut self, table: Oid, told: Told) -> Result<()> {
+    /// Vacuums a table on the server's own account.
+    pub(crate) fn vacuum_table(
+        &mut self,
+        table: Oid,
+        told: Told,
+        against_wraparound: bool,
+    ) -> Result<()> {
         let stmt = VacuumStmt { vacuum: true, options: Vec::new(), relations: Vec::new() };
-        self.vacuum_pages(table, table, &Options { told, ..Options::read(&stmt)? })
+        let options = Options { told, against_wraparound, ..Options::read(&stmt)? };
+        self.vacuum_pages(table, table, &options)
     }
 
     /// Vacuums a table, or the TOAST table that belongs to `main`.
@@ -244,7 +256,8 @@ impl Session {
         }
         let schema = view.namespace(rel.namespace)?.name.clone();
         let name = format!("{}.{schema}.{}", self.core.database_name, rel.name);
-        let aggressive = how.all_pages || how.freeze;
+        let cutoffs = Cutoffs::of(self, &rel, how)?;
+        let aggressive = how.all_pages || cutoffs.aggressive;
         let telling = self.core.progress(Command::Vacuum, table);
         let work = Work::begin(self, how.told);
         if let Some(work) = &work {
@@ -254,24 +267,31 @@ impl Session {
         let storage = self.core.database.storage().clone();
         let open = rel.open(&storage, &view)?.clone();
         let memory = self.vacuum_memory();
+        if cutoffs.failsafe {
+            self.warn_of_failsafe(&name);
+        }
         let interrupts = self.interrupts().clone();
         let mut cost = super::vacuum_cost::Cost::new(self, &rel);
         let mut pause = |_: base::BlockNo, _: base::BlockNo| {
-            cost.pause();
+            if !cutoffs.failsafe {
+                cost.pause();
+            }
             interrupts.check()
         };
         let mut lock = || self.lock_out_all(&[main, table]);
-        let truncates = self.truncates(&rel, how);
+        let truncates = self.truncates(&rel, how) && !cutoffs.failsafe;
         let options = VacuumOptions {
             strategy: self.upkeep_ring(),
-            all_pages: aggressive,
-            index_cleanup: how.index_cleanup,
+            skip: cutoffs.skip(how),
+            freeze_before: cutoffs.freeze_before,
+            index_cleanup: how.index_cleanup && !cutoffs.failsafe,
             dead_limit: (memory / 8).max(1024),
             lock_for_truncation: if truncates { Some(&mut lock) } else { None },
             pause: &mut pause,
         };
         let report = open.heap.vacuum(&open.indexes, f64::from(rel.tuples), options)?;
-        self.note_vacuum(&rel, &report)?;
+        let advance = report.oldest_id.and_then(|oldest| cutoffs.advance(self, oldest));
+        self.note_vacuum(&rel, &report, advance)?;
         if let Some(work) = &work {
             if report.removed_pages > 0 {
                 let (from, to) = (report.pages, report.pages - report.removed_pages);
@@ -279,13 +299,38 @@ impl Session {
                 work.step(self, text);
             }
             let indexes: Vec<_> = rel.indexes.iter().map(|i| i.name.clone()).collect();
-            work.vacuumed(self, (&name, aggressive), &indexes, &report, &cost);
+            let kind = Kind {
+                aggressive,
+                against_wraparound: how.against_wraparound,
+                failsafe: cutoffs.failsafe,
+                index_cleanup: how.index_cleanup,
+                advance,
+            };
+            work.vacuumed(self, (&name, kind), &indexes, &report, &cost);
         }
         drop(telling);
         if rel.toast.is_valid() && how.process_toast {
             self.vacuum_pages(rel.toast, main, how)?;
         }
         Ok(())
+    }
+
+    /// A table's ids are so old that its vacuum does nothing but freeze.
+    fn warn_of_failsafe(&self, name: &str) {
+        let text = format!(
+            "bypassing nonessential maintenance of table \"{name}\" as a failsafe after 0 index scans"
+        );
+        let warning = Error::warning(text)
+            .detail("The table's relfrozenxid or relminmxid is too far in the past.")
+            .hint(
+                "Consider increasing configuration parameter \"maintenance_work_mem\" or \
+                 \"autovacuum_work_mem\".\nYou might also need to consider other ways for VACUUM \
+                 to keep up with the allocation of transaction IDs.",
+            );
+        match self.is_background() {
+            true => self.core.database.log_as("autovacuum worker", &warning),
+            false => self.core.notice(warning),
+        }
     }
 
     /// Whether empty pages at a table's end are given back.
@@ -320,13 +365,22 @@ impl Session {
     }
 
     /// What a vacuum found out goes into `pg_class` and the counters.
-    fn note_vacuum(&self, rel: &RelationDesc, report: &VacuumReport) -> Result<()> {
-        let class = [
+    fn note_vacuum(
+        &self,
+        rel: &RelationDesc,
+        report: &VacuumReport,
+        advance: Option<Advance>,
+    ) -> Result<()> {
+        let mut class = vec![
             ("relpages", Datum::I32((report.pages - report.removed_pages) as i32)),
             ("reltuples", Datum::F32(report.live_tuples as f32)),
             ("relallvisible", Datum::I32(report.all_visible as i32)),
             ("relallfrozen", Datum::I32(report.all_frozen as i32)),
         ];
+        if let Some(advance) = advance {
+            class.push(("relfrozenxid", Datum::oid(freeze::low(advance.now))));
+            class.push(("relminmxid", Datum::U32(freeze::NEXT_MULTI)));
+        }
         self.core.set_class(rel.oid, &class)?;
         for (index, stats) in rel.indexes.iter().zip(&report.indexes) {
             let class = [

@@ -21,6 +21,7 @@ pub(super) struct Options {
     pub index_cleanup: bool,
     pub process_main: bool,
     pub process_toast: bool,
+    pub skip_database_stats: bool,
     pub only_database_stats: bool,
     pub parallel: Option<i32>,
     /// BUFFER_USAGE_LIMIT in kilobytes, if it was given.
@@ -29,6 +30,8 @@ pub(super) struct Options {
     pub truncate: Option<bool>,
     /// Who wants to know what was done.
     pub told: Told,
+    /// It is an automatic one because of the age of the table's ids.
+    pub against_wraparound: bool,
 }
 
 impl Options {
@@ -44,11 +47,13 @@ impl Options {
             index_cleanup: true,
             process_main: true,
             process_toast: true,
+            skip_database_stats: false,
             only_database_stats: false,
             parallel: None,
             buffer_limit_kb: None,
             truncate: None,
             told: Told::Nobody,
+            against_wraparound: false,
         };
         for option in &stmt.options {
             match (option.name.as_str(), stmt.vacuum) {
@@ -65,9 +70,7 @@ impl Options {
                 ("process_main", true) => o.process_main = bool_of(option)?,
                 ("process_toast", true) => o.process_toast = bool_of(option)?,
                 ("truncate", true) => o.truncate = Some(bool_of(option)?),
-                ("skip_database_stats", true) => {
-                    bool_of(option)?;
-                }
+                ("skip_database_stats", true) => o.skip_database_stats = bool_of(option)?,
                 ("only_database_stats", true) => o.only_database_stats = bool_of(option)?,
                 ("parallel", true) => o.parallel = Some(parallel(option)?),
                 (name, vacuum) => {

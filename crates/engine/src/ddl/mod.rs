@@ -58,7 +58,7 @@ pub use identity::{Identity, is_class};
 
 use crate::session::StatementEnv;
 use crate::settings::SessionSettings;
-use base::{Error, Oid, RelFile, Result};
+use base::{Error, Oid, RelFile, Result, Xid};
 use catalog::{
     CatalogView, ConstraintDesc, IndexDesc, Persistence, RelationDesc, RowWriter, SysRow,
 };
@@ -89,6 +89,8 @@ pub trait RelStorage {
     fn in_use(&self, relation: Oid) -> bool;
     /// A number for a new relation's files.
     fn new_file(&self, tablespace: Oid, persistence: Persistence) -> Result<RelFile>;
+    /// The id of the oldest transaction that runs: rows written from now on have none that is older.
+    fn oldest_id(&self) -> Xid;
     /// A relation has another file from now on.
     fn moved(&self, _from: RelFile, _to: RelFile) {}
     /// Makes the empty files; they go if the transaction is rolled back.

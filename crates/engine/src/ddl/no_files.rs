@@ -1,7 +1,7 @@
 //! Definitions looked at where nothing may be changed: no files, no locks.
 
 use super::{BuiltIndex, RelStorage};
-use base::{Error, Oid, RelFile, Result, Tid};
+use base::{Error, Oid, RelFile, Result, Tid, Xid};
 use catalog::{ConstraintDesc, IndexDesc, Persistence, RelationDesc, SysRow};
 use parser::ast::LockMode;
 
@@ -21,6 +21,9 @@ impl RelStorage for NoFiles {
     }
     fn new_file(&self, _: Oid, _: Persistence) -> Result<RelFile> {
         refuse()
+    }
+    fn oldest_id(&self) -> Xid {
+        Xid::FIRST_NORMAL
     }
     fn create(&self, _: &RelationDesc) -> Result<()> {
         refuse()

@@ -2,6 +2,7 @@
 
 use super::Ddl;
 use super::column::NewColumn;
+use crate::command::freeze;
 use base::{Oid, RelFile, Result, bail};
 use catalog::acl::AclItem;
 use catalog::depend::{self, DependKind, ObjectAddress};
@@ -137,6 +138,9 @@ impl Ddl<'_> {
             .set_bool("relispopulated", true)?
             .set_char("relreplident", if is_table { b'd' } else { b'n' })?
             .set_bool("relispartition", new.is_partition)?;
+        if freeze::is_heap(new.kind) {
+            freeze::set_new(&mut row, self.storage.oldest_id())?;
+        }
         let acl = self.acl_of_new_relation(new)?;
         self.set_new_acl(&mut row, "relacl", &acl)?;
         if !new.options.is_empty() {

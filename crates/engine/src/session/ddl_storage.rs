@@ -5,7 +5,7 @@ use crate::ddl::{BuiltIndex, RelStorage};
 use access::heap::{BuildScan, HeapScan, ScanOptions, ScanSource};
 use access::index::{BuildOptions, BuildOutcome, BuildSource};
 use access::sequence::{Sequence, SequenceRow};
-use base::{Error, Oid, RelFile, Result, err};
+use base::{Error, Oid, RelFile, Result, Xid, err};
 use catalog::{ConstraintDesc, IndexDesc, OidSource, Persistence, RelationDesc, SysRow};
 use executor::RowExprs;
 use parser::ast::LockMode;
@@ -36,6 +36,10 @@ impl RelStorage for Session {
                 return Ok(file);
             }
         }
+    }
+
+    fn oldest_id(&self) -> Xid {
+        self.core.database.storage().txn.oldest_running()
     }
 
     fn moved(&self, from: RelFile, to: RelFile) {

@@ -7,7 +7,7 @@ mod many;
 
 use super::*;
 use crate::{ExecTxn, Storage};
-use base::{Oid, RelFile, Tid};
+use base::{Oid, RelFile, Tid, Xid};
 use os::Disk;
 use std::sync::Arc;
 use txn::{Backend, CommitData, Interrupts, Isolation, Snapshot, Txn};
@@ -107,7 +107,8 @@ pub fn vacuum(rel: &HeapRel) -> VacuumReport {
     let mut lock = || Ok(true);
     let options = VacuumOptions {
         strategy: Default::default(),
-        all_pages: false,
+        skip: Skip::AllVisible,
+        freeze_before: Xid(u64::MAX),
         index_cleanup: true,
         dead_limit: 100_000,
         lock_for_truncation: Some(&mut lock),
