@@ -278,6 +278,20 @@ pub fn start_detached<S: AsRef<OsStr>>(
     command.spawn()
 }
 
+/// Lets this process, and those that it starts, leave a file when they crash, as far as the system
+/// permits; false if it does not permit any.
+pub fn allow_core_files() -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: both calls only read or write the value they are given.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_CORE, &raw mut limit) != 0 || limit.rlim_max == 0 {
+            return false;
+        }
+        limit.rlim_cur = limit.rlim_max;
+        libc::setrlimit(libc::RLIMIT_CORE, &raw const limit) == 0
+    }
+}
+
 /// How a program ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {

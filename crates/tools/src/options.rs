@@ -152,7 +152,9 @@ fn find_long<'f>(known: &'f [Flag], name: &str) -> Result<&'f Flag, String> {
 /// Prints getopt's complaint and the hint that follows it.
 pub fn complain(program: &str, message: &str) {
     eprintln!("{program}: {message}");
-    eprintln!("{program}: hint: Try \"{program} --help\" for more information.");
+    // pg_ctl is older than the words for hints.
+    let hint = if program == "pg_ctl" { String::new() } else { format!("{program}: hint: ") };
+    eprintln!("{hint}Try \"{program} --help\" for more information.");
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::options::{Flag, Given, flag, with_value};
 use os::Disk;
 use os::process::{self, signal};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 const NAME: &str = "pg_ctl";
@@ -68,12 +68,29 @@ Allowed signal names for kill:
   ABRT HUP INT KILL QUIT TERM USR1 USR2
 ";
 
+/// What can be asked for.
+const ACTIONS: &[&str] = &[
+    "start",
+    "stop",
+    "restart",
+    "reload",
+    "status",
+    "promote",
+    "logrotate",
+    "init",
+    "initdb",
+    "kill",
+];
+
 /// What was asked for.
 struct Job {
     data: PathBuf,
     disk: Disk,
+    status: bool,
     silent: bool,
     wait: bool,
+    /// The server may leave a file when it crashes.
+    core_files: bool,
     timeout: u64,
     stop_signal: i32,
     log: Option<PathBuf>,
@@ -88,17 +105,16 @@ pub fn main(args: &[String]) -> i32 {
         Err(code) => return code,
     };
     let Some(action) = given.operands.first() else {
-        eprintln!("{NAME}: no operation specified");
-        eprintln!("Try \"{NAME} --help\" for more information.");
-        return 1;
+        return misused("no operation specified");
     };
+    if !ACTIONS.contains(&action.as_str()) {
+        return misused(&format!("unrecognized operation mode \"{action}\""));
+    }
     if action == "kill" {
         return kill(&given.operands[1..]);
     }
     if let Some(extra) = given.operands.get(1) {
-        eprintln!("{NAME}: too many command-line arguments (first is \"{extra}\")");
-        eprintln!("Try \"{NAME} --help\" for more information.");
-        return 1;
+        return misused(&format!("too many command-line arguments (first is \"{extra}\")"));
     }
     let mut job = match Job::new(&given, action) {
         Ok(job) => job,
@@ -115,19 +131,20 @@ pub fn main(args: &[String]) -> i32 {
         "status" => job.status(),
         "promote" => job.promote(),
         "logrotate" => job.signal(signal::USR1, "server signaled to rotate log file"),
-        "init" | "initdb" => job.init(),
-        other => {
-            eprintln!("{NAME}: unrecognized operation mode \"{other}\"");
-            eprintln!("Try \"{NAME} --help\" for more information.");
-            1
-        }
+        _ => job.init(),
     }
+}
+
+/// The program was called in a wrong way.
+fn misused(message: &str) -> i32 {
+    eprintln!("{NAME}: {message}");
+    eprintln!("Try \"{NAME} --help\" for more information.");
+    1
 }
 
 fn kill(operands: &[String]) -> i32 {
     let [name, pid] = operands else {
-        eprintln!("{NAME}: missing arguments for kill mode");
-        return 1;
+        return misused("missing arguments for kill mode");
     };
     let number = match name.as_str() {
         "ABRT" => 6,
@@ -138,10 +155,7 @@ fn kill(operands: &[String]) -> i32 {
         "TERM" => signal::TERM,
         "USR1" => signal::USR1,
         "USR2" => 12,
-        other => {
-            eprintln!("{NAME}: unrecognized signal name \"{other}\"");
-            return 1;
-        }
+        other => return misused(&format!("unrecognized signal name \"{other}\"")),
     };
     let Ok(pid) = pid.parse::<i32>() else {
         eprintln!("{NAME}: invalid PID \"{pid}\"");
@@ -150,10 +164,16 @@ fn kill(operands: &[String]) -> i32 {
     match process::kill(pid, number) {
         Ok(()) => 0,
         Err(e) => {
-            eprintln!("{NAME}: could not send signal {number} (PID: {pid}): {e}");
+            let reason = reason(&e);
+            eprintln!("{NAME}: could not send signal {number} (PID: {pid}): {reason}");
             1
         }
     }
+}
+
+/// The system's words for an error, without its number.
+fn reason(e: &dyn std::fmt::Display) -> String {
+    e.to_string().split(" (os").next().unwrap_or_default().to_string()
 }
 
 /// Words of a shell-like line: quotes keep spaces.
@@ -211,12 +231,11 @@ impl Job {
         let own = std::env::current_exe().map_err(|e| e.to_string())?;
         let disk = Disk::real();
         let data = std::path::absolute(&data).map_err(|e| e.to_string())?;
-        if !matches!(action, "init" | "initdb") && !disk.exists(&data) {
-            return Err(format!("{NAME}: directory \"{}\" does not exist", data.display()));
-        }
         Ok(Job {
             data,
             disk,
+            status: action == "status",
+            core_files: given.has("core-files"),
             silent: given.has("silent"),
             wait: !given.has("no-wait"),
             timeout: timeout.and_then(|t| t.parse().ok()).unwrap_or(60),
@@ -245,13 +264,32 @@ impl Job {
         Some(text.lines().map(str::to_string).collect())
     }
 
-    /// The server's process number, if the file names one.
-    fn pid(&self) -> Option<i32> {
-        self.pid_file()?.first()?.trim().parse::<i32>().ok().map(i32::abs)
+    /// The process number in the file, negative if that is of a session without a server; None if
+    /// there is no file. The exit code if the folder or the file is not what it should be.
+    fn pid(&self) -> Result<Option<i32>, i32> {
+        let (data, code) = (self.data.display(), if self.status { 4 } else { 1 });
+        if !self.disk.exists(&self.data) {
+            eprintln!("{NAME}: directory \"{data}\" does not exist");
+            return Err(code);
+        }
+        if !self.disk.exists(&self.data.join("PG_VERSION")) {
+            eprintln!("{NAME}: directory \"{data}\" is not a database cluster directory");
+            return Err(code);
+        }
+        let Some(lines) = self.pid_file() else { return Ok(None) };
+        let file = self.pid_path();
+        match lines.first().map(|l| l.trim()) {
+            None => eprintln!("{NAME}: the PID file \"{file}\" is empty"),
+            Some(first) => match first.parse() {
+                Ok(pid) => return Ok(Some(pid)),
+                Err(_) => eprintln!("{NAME}: invalid data in PID file \"{file}\""),
+            },
+        }
+        Err(1)
     }
 
-    fn running(&self) -> Option<i32> {
-        self.pid().filter(|pid| process::exists(*pid))
+    fn pid_path(&self) -> String {
+        self.data.join("postmaster.pid").display().to_string()
     }
 
     /// Says "waiting...", and asks again and again until `done` has an answer or time is up.
@@ -264,7 +302,7 @@ impl Job {
             if let Some(result) = done() {
                 return Some(result);
             }
-            if i % 50 == 49 && !self.silent {
+            if i % 50 == 0 && !self.silent {
                 print!(".");
                 flush();
             }
@@ -274,14 +312,20 @@ impl Job {
     }
 
     fn start(&self) -> i32 {
-        let old = self.running();
-        if old.is_some() {
-            eprintln!("{NAME}: another server might be running; trying to start server anyway");
+        match self.pid() {
+            Ok(None) => {}
+            Ok(Some(_)) => {
+                eprintln!("{NAME}: another server might be running; trying to start server anyway");
+            }
+            Err(code) => return code,
         }
-        if !self.disk.exists(&self.data.join("PG_VERSION")) {
-            let data = self.data.display();
-            eprintln!("{NAME}: directory \"{data}\" is not a database cluster directory");
-            return 1;
+        self.launch()
+    }
+
+    /// Starts a server, whatever the file of process numbers says.
+    fn launch(&self) -> i32 {
+        if self.core_files && !process::allow_core_files() {
+            eprintln!("{NAME}: cannot set core file size limit; disallowed by hard limit");
         }
         let mut args = Vec::new();
         let own = std::env::current_exe().ok();
@@ -294,7 +338,9 @@ impl Job {
         let mut child = match process::start_detached(&self.program, &args, self.log.as_deref()) {
             Ok(child) => child,
             Err(e) => {
-                eprintln!("{NAME}: could not start server: {e}");
+                let name = self.log.as_deref().unwrap_or(&self.program).display();
+                eprintln!("{NAME}: could not open \"{name}\": {}", reason(&e));
+                eprintln!("{NAME}: could not start server\nExamine the log output.");
                 return 1;
             }
         };
@@ -331,23 +377,30 @@ impl Job {
         }
     }
 
-    /// The running server, or the message that there is none.
-    fn must_run(&self) -> Result<i32, i32> {
-        let Some(pid) = self.pid() else {
-            let file = self.data.join("postmaster.pid");
-            eprintln!("{NAME}: PID file \"{}\" does not exist", file.display());
-            eprintln!("Is server running?");
-            return Err(1);
-        };
-        Ok(pid)
+    /// The server that is to be told something, or the message that there is none.
+    fn must_run(&self, verb: &str) -> Result<i32, i32> {
+        match self.pid()? {
+            Some(pid) if pid < 0 => {
+                let pid = -pid;
+                eprintln!(
+                    "{NAME}: cannot {verb}; single-user server is running (PID: {pid})"
+                );
+                Err(1)
+            }
+            Some(pid) => Ok(pid),
+            None => {
+                eprintln!("{NAME}: PID file \"{}\" does not exist", self.pid_path());
+                eprintln!("Is server running?");
+                Err(1)
+            }
+        }
     }
 
     fn send(&self, pid: i32, number: i32, what: &str) -> bool {
         match process::kill(pid, number) {
             Ok(()) => true,
             Err(e) => {
-                let text = e.to_string();
-                let reason = text.split(" (os").next().unwrap_or_default();
+                let reason = reason(&e);
                 eprintln!("{NAME}: could not send {what} signal (PID: {pid}): {reason}");
                 false
             }
@@ -355,7 +408,7 @@ impl Job {
     }
 
     fn stop(&self) -> i32 {
-        match self.must_run() {
+        match self.must_run("stop server") {
             Ok(pid) => self.stop_running(pid),
             Err(code) => code,
         }
@@ -407,26 +460,42 @@ impl Job {
         if self.options.is_empty() {
             self.options = self.last_options();
         }
-        match self.running() {
-            Some(pid) => {
+        match self.pid() {
+            Ok(Some(pid)) if pid < 0 => {
+                let pid = -pid;
+                eprintln!(
+                    "{NAME}: cannot restart server; single-user server is running (PID: {pid})\n\
+                     Please terminate the single-user server and try again."
+                );
+                return 1;
+            }
+            Ok(Some(pid)) if process::exists(pid) => {
                 let code = self.stop_running(pid);
                 if code != 0 {
                     return code;
                 }
             }
-            None => {
-                let file = self.data.join("postmaster.pid");
-                eprintln!("{NAME}: PID file \"{}\" does not exist", file.display());
+            Ok(Some(pid)) => {
+                eprintln!("{NAME}: old server process (PID: {pid}) seems to be gone");
+                eprintln!("starting server anyway");
+                return self.launch();
+            }
+            Ok(None) => {
+                eprintln!("{NAME}: PID file \"{}\" does not exist", self.pid_path());
                 eprintln!("Is server running?");
                 eprintln!("trying to start server anyway");
             }
+            Err(code) => return code,
         }
         self.start()
     }
 
     fn signal(&self, number: i32, done: &str) -> i32 {
-        let what = if number == signal::HUP { "reload" } else { "log rotation" };
-        match self.must_run() {
+        let (verb, what) = match number {
+            signal::HUP => ("reload server", "reload"),
+            _ => ("rotate log file", "log rotation"),
+        };
+        match self.must_run(verb) {
             Ok(pid) if self.send(pid, number, what) => {
                 self.say(done);
                 0
@@ -437,7 +506,7 @@ impl Job {
     }
 
     fn promote(&self) -> i32 {
-        if let Err(code) = self.must_run() {
+        if let Err(code) = self.must_run("promote server") {
             return code;
         }
         eprintln!("{NAME}: cannot promote server; server is not in standby mode");
@@ -445,25 +514,37 @@ impl Job {
     }
 
     fn status(&self) -> i32 {
-        if !self.disk.exists(&self.data.join("PG_VERSION")) {
-            let data = self.data.display();
-            eprintln!("{NAME}: directory \"{data}\" is not a database cluster directory");
-            return 4;
-        }
-        let Some(pid) = self.running() else {
-            println!("{NAME}: no server running");
-            return 3;
+        let pid = match self.pid() {
+            Ok(pid) => pid,
+            Err(code) => return code,
         };
-        println!("{NAME}: server is running (PID: {pid})");
-        print_command_line(&self.disk, pid);
-        0
+        match pid.filter(|pid| process::exists(pid.abs())) {
+            None => {
+                println!("{NAME}: no server running");
+                3
+            }
+            Some(pid) if pid < 0 => {
+                println!("{NAME}: single-user server is running (PID: {})", -pid);
+                0
+            }
+            Some(pid) => {
+                println!("{NAME}: server is running (PID: {pid})");
+                let bytes = self.disk.read(&self.data.join("postmaster.opts")).unwrap_or_default();
+                print!("{}", String::from_utf8_lossy(&bytes));
+                0
+            }
+        }
     }
 
     fn init(&self) -> i32 {
         let mut args = vec!["initdb".to_string(), "-D".to_string()];
         args.push(self.data.display().to_string());
         args.extend(self.options.iter().cloned());
-        match std::process::Command::new(&self.program).args(&args).status() {
+        let mut command = std::process::Command::new(&self.program);
+        if self.silent {
+            command.stdout(std::process::Stdio::null());
+        }
+        match command.args(&args).status() {
             Ok(status) if status.success() => 0,
             _ => {
                 eprintln!("{NAME}: database system initialization failed");
@@ -471,28 +552,6 @@ impl Job {
             }
         }
     }
-}
-
-fn print_command_line(disk: &Disk, pid: i32) {
-    let path = format!("/proc/{pid}/cmdline");
-    let Ok(bytes) = read_all(disk, Path::new(&path)) else { return };
-    let quoted: Vec<String> = bytes
-        .split(|b| *b == 0)
-        .filter(|w| !w.is_empty())
-        .map(|w| String::from_utf8_lossy(w).into_owned())
-        .enumerate()
-        .map(|(i, w)| if i == 0 { w } else { format!("\"{w}\"") })
-        .collect();
-    println!("{}", quoted.join(" "));
-}
-
-/// Reads a file whose length is not known, as those of /proc.
-fn read_all(disk: &Disk, path: &Path) -> Result<Vec<u8>, os::IoError> {
-    let file = disk.open(path, &os::OpenOptions::new().read_only())?;
-    let mut out = vec![0; 64 << 10];
-    let n = file.read_at(&mut out, 0)?;
-    out.truncate(n);
-    Ok(out)
 }
 
 fn flush() {
