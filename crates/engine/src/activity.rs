@@ -297,6 +297,11 @@ impl Activity {
         }
     }
 
+    /// How much memory a session holds, as far as it is known; None if there is no such session.
+    pub(crate) fn memory_of(&self, pid: i32) -> Option<usize> {
+        self.find(pid).map(|e| e.memory.used().max(e.interrupts.memory()))
+    }
+
     /// The session that holds the most memory, as far as they have answered.
     pub(crate) fn largest(&self) -> Option<(usize, Arc<Interrupts>)> {
         let sessions = self.inner.sessions.lock();

@@ -117,6 +117,33 @@ impl Database {
         self.write_log(&line);
     }
 
+    /// `pg_log_backend_memory_contexts`: a session has one account, which its statements share.
+    /// False if there is no such session.
+    pub(crate) fn log_memory_of(&self, pid: i32) -> bool {
+        let Some(used) = self.activity.memory_of(pid) else { return false };
+        let Some((info, who)) = self.activity.session(pid) else { return false };
+        let blocks = usize::from(used > 0);
+        let lines = [
+            format!("logging memory contexts of PID {pid}"),
+            format!(
+                "level: 1; TopMemoryContext: {used} total in {blocks} blocks; 0 free (0 chunks); \
+                 {used} used"
+            ),
+            format!("Grand total: {used} bytes in {blocks} blocks; 0 free (0 chunks); {used} used"),
+        ];
+        for line in lines {
+            let e = message(line);
+            let line = LogLine {
+                who: who.as_deref(),
+                tag: &tag_of(&info.query),
+                application: &info.application_name,
+                ..LogLine::of_server(&e)
+            };
+            self.write_log(&line);
+        }
+        true
+    }
+
     /// `log_lock_waits` and `log_lock_failures`
     pub(super) fn watch_locks(self: &Arc<Database>) {
         let weak = Arc::downgrade(self);

@@ -98,6 +98,8 @@ pub trait SysSession {
     fn predicate_locks(&self) -> Vec<(PredicateTarget, PredicateHolder)>;
     /// Numbers of the sessions that hold up another.
     fn blocking(&self, pid: i32) -> Vec<i32>;
+    /// Writes into the log how much memory a session holds; false if there is none.
+    fn log_memory(&self, pid: i32) -> bool;
     /// Cancels (or ends) a session; false if there is none.
     fn signal(&self, pid: i32, terminate: bool) -> bool;
     /// The transaction's id; given one if `assign`.

@@ -158,6 +158,10 @@ impl SysSession for StatementEnv<'_> {
         txn.locks().blocking_pids(txn, pid)
     }
 
+    fn log_memory(&self, pid: i32) -> bool {
+        self.core.database.log_memory_of(pid)
+    }
+
     fn signal(&self, pid: i32, terminate: bool) -> bool {
         let activity = self.core.database.activity();
         if terminate { activity.terminate(pid) } else { activity.cancel(pid) }

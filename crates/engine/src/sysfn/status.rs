@@ -45,6 +45,7 @@ fn session(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datum>>
         }
         "pg_cancel_backend" => signal(s, args, false),
         "pg_terminate_backend" => signal(s, args, true),
+        "pg_log_backend_memory_contexts" => log_memory(s, args),
         "pg_blocking_pids" => args.int(0).map(|pid| int4_array(&s.blocking(pid as i32))),
         "pg_safe_snapshot_blocking_pids" => Ok(int4_array(&[])),
         "pg_stat_force_next_flush" => Ok(Datum::text("")),
@@ -79,6 +80,16 @@ fn signal(s: &dyn SysSession, args: &Args, terminate: bool) -> Result<Datum> {
     let found = s.signal(pid, terminate);
     if !found {
         let text = format!("PID {pid} is not a PostgreSQL backend process");
+        s.env().notice(base::Error::warning(text));
+    }
+    Ok(Datum::Bool(found))
+}
+
+fn log_memory(s: &dyn SysSession, args: &Args) -> Result<Datum> {
+    let pid = args.int(0)? as i32;
+    let found = s.log_memory(pid);
+    if !found {
+        let text = format!("PID {pid} is not a PostgreSQL server process");
         s.env().notice(base::Error::warning(text));
     }
     Ok(Datum::Bool(found))
