@@ -214,6 +214,25 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// `attcompression` of a column of this type for a method's name.
+    pub fn compression_letter(&self, type_oid: Oid, method: &str) -> Result<u8> {
+        if method == "default" {
+            return Ok(0);
+        }
+        if self.view.type_(type_oid)?.storage == b'p' {
+            bail!(
+                FEATURE_NOT_SUPPORTED,
+                "column data type {} does not support compression",
+                self.format_type(type_oid, -1)
+            );
+        }
+        match method {
+            "pglz" => Ok(b'p'),
+            "lz4" => Ok(b'l'),
+            _ => bail!(INVALID_PARAMETER_VALUE, "invalid compression method \"{method}\""),
+        }
+    }
+
     /// Writes the `pg_attribute` rows of the system columns.
     pub fn insert_system_columns(&self, relation: Oid) -> Result<()> {
         for (name, attnum, type_oid, len, align) in SYSTEM_COLUMNS {

@@ -461,12 +461,9 @@ impl Ddl<'_> {
                 self.format_type(t.oid, -1)
             );
         }
-        column.compression = match def.compression.as_deref() {
-            None | Some("default") => 0,
-            Some("pglz") => b'p',
-            Some("lz4") => b'l',
-            Some(m) => bail!(INVALID_PARAMETER_VALUE, "invalid compression method \"{m}\""),
-        };
+        if let Some(method) = &def.compression {
+            column.compression = self.compression_letter(t.oid, method)?;
+        }
         if serial.is_some() {
             let seq = self.serial_sequence(table, def, t.oid, namespace, persistence)?;
             later.sequences.push((number, seq));

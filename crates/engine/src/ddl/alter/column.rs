@@ -487,20 +487,7 @@ impl Alter<'_, '_> {
     ) -> Result<()> {
         let n = self.column(rel, column)?;
         let attr = &rel.tuple.attrs[n as usize - 1];
-        let ty = self.ddl.view.type_(attr.type_oid)?;
-        if ty.storage == b'p' && method != "default" {
-            bail!(
-                FEATURE_NOT_SUPPORTED,
-                "column data type {} does not support compression",
-                self.ddl.format_type(attr.type_oid, -1)
-            );
-        }
-        let letter = match method {
-            "default" => 0,
-            "pglz" => b'p',
-            "lz4" => b'l',
-            m => bail!(INVALID_PARAMETER_VALUE, "invalid compression method \"{m}\""),
-        };
+        let letter = self.ddl.compression_letter(attr.type_oid, method)?;
         let mut row = self.ddl.column_row(rel.oid, n)?;
         row.set_char("attcompression", letter)?;
         self.ddl.rows.update(row)?;
