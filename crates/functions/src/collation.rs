@@ -274,6 +274,20 @@ pub fn icu_locale(name: &str) -> Result<String> {
     Ok(icu_locale_core::Locale::try_from_str(&tag).map_or(tag, |l| l.to_string()))
 }
 
+/// The language of a locale's name if there are no rules for it: it will be sorted like any other.
+pub fn unknown_language(tag: &str) -> Option<&str> {
+    let language = tag.split('-').next().unwrap_or_default();
+    let of_collation = |c: &crate::builtin::CollationRow| {
+        c.collprovider == b'i'
+            && c.collname
+                .strip_suffix("-x-icu")
+                .is_some_and(|l| l.split('-').next() == Some(language))
+    };
+    let known = matches!(language, "" | "root" | "und")
+        || crate::builtin::collations().iter().any(of_collation);
+    (!known).then_some(language)
+}
+
 fn unknown_locale(name: &str, why: &str) -> Error {
     err!(INVALID_PARAMETER_VALUE, "could not open collator for locale \"{name}\": {why}")
 }

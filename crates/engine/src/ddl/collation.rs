@@ -3,7 +3,7 @@
 use super::Ddl;
 use super::index::with_code;
 use super::name::split;
-use base::{Error, Oid, Result, SqlState, bail, err};
+use base::{Error, Oid, Result, Severity, SqlState, bail, err};
 use catalog::depend::{self, DependKind, ObjectAddress};
 use catalog::{SysRow, oids};
 use functions::collation::{Facts, language_tag, make};
@@ -249,6 +249,13 @@ impl Ddl<'_> {
                         "using standard form \"{shown}\" for ICU locale \"{given}\""
                     )));
                 }
+                if let Some(told) = validate_icu(&shown, self.settings.str("icu_validation_level"))
+                {
+                    match told.fields().severity {
+                        Severity::Error => return Err(told),
+                        _ => self.notice(told),
+                    }
+                }
                 new.facts.locale = shown.clone();
                 new.locale = Some(shown);
             }
@@ -303,4 +310,23 @@ impl Ddl<'_> {
 /// The tag in its usual letters: `en-US-u-ks-level2`.
 fn icu_form(tag: &str) -> String {
     icu_locale_core::Locale::try_from_str(tag).map_or_else(|_| tag.to_string(), |l| l.to_string())
+}
+
+/// What `icu_validation_level` has told of a locale in whose language nothing is known.
+pub(crate) fn validate_icu(tag: &str, level: &str) -> Option<Error> {
+    let severity = match level {
+        "disabled" => return None,
+        "error" => Severity::Error,
+        "warning" => Severity::Warning,
+        "notice" => Severity::Notice,
+        "log" => Severity::Log,
+        _ => Severity::Debug,
+    };
+    let language = functions::collation::unknown_language(tag)?;
+    let text = format!("ICU locale \"{tag}\" has unknown language \"{language}\"");
+    let code = base::SqlState::INVALID_PARAMETER_VALUE;
+    Some(Error::with_severity(severity, code, text).hint(
+        "To disable ICU locale validation, set the parameter \"icu_validation_level\" to \
+         \"disabled\".",
+    ))
 }

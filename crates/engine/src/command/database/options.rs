@@ -280,7 +280,14 @@ impl New {
                     session.core.notice(Error::notice(format!(
                         "using standard form \"{standard}\" for ICU locale \"{name}\""
                     )));
-                    self.locale = Some(Arc::from(standard));
+                    self.locale = Some(Arc::from(standard.as_str()));
+                }
+                let level = session.core.settings.lock().str("icu_validation_level").to_string();
+                if let Some(told) = crate::ddl::collation::validate_icu(&standard, &level) {
+                    match told.fields().severity {
+                        base::Severity::Error => return Err(told),
+                        _ => session.core.notice(told),
+                    }
                 }
             }
             _ => {}
