@@ -382,9 +382,7 @@ impl Job {
         match self.pid()? {
             Some(pid) if pid < 0 => {
                 let pid = -pid;
-                eprintln!(
-                    "{NAME}: cannot {verb}; single-user server is running (PID: {pid})"
-                );
+                eprintln!("{NAME}: cannot {verb}; single-user server is running (PID: {pid})");
                 Err(1)
             }
             Some(pid) => Ok(pid),

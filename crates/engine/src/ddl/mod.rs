@@ -89,7 +89,7 @@ pub trait RelStorage {
     fn in_use(&self, relation: Oid) -> bool;
     /// A number for a new relation's files.
     fn new_file(&self, tablespace: Oid, persistence: Persistence) -> Result<RelFile>;
-    /// The id of the oldest transaction that runs: rows written from now on have none that is older.
+    /// The id of the oldest transaction that runs: rows written from now on have none older.
     fn oldest_id(&self) -> Xid;
     /// A relation has another file from now on.
     fn moved(&self, _from: RelFile, _to: RelFile) {}
