@@ -67,11 +67,45 @@ impl Watcher {
             if quiet > IDLE_LOOKS {
                 quiet = 0;
                 self.asleep.store(1, Ordering::SeqCst);
-                if !reactors.iter().any(|r| r.seen() & BUSY != 0) {
+                // Whoever began, or wants it to stop, before it lay down has not woken it.
+                let stopping = self.stopping.load(Ordering::SeqCst);
+                if !stopping && !reactors.iter().any(|r| r.seen() & BUSY != 0) {
                     futex_wait(&self.asleep, 1, None);
                 }
                 self.asleep.store(0, Ordering::SeqCst);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conn::Conn;
+    use std::sync::mpsc;
+
+    /// Watchers lie down at about the same time; each is stopped a little later than the one
+    /// before, so that some are while they lie down.
+    #[test]
+    fn it_stops_whenever_it_is_told() {
+        let lies_down = CALM_LOOK * IDLE_LOOKS;
+        let (ended, all) = mpsc::channel();
+        let started = std::time::Instant::now();
+        for n in 0..64 {
+            let (watcher, ended) = (Arc::new(Watcher::default()), ended.clone());
+            let own = Arc::clone(&watcher);
+            std::thread::spawn(move || {
+                own.run::<Conn>(&[]);
+                ended.send(()).unwrap();
+            });
+            std::thread::spawn(move || {
+                let at = lies_down + Duration::from_micros(500) * n;
+                std::thread::sleep(at.saturating_sub(started.elapsed()));
+                watcher.stop();
+            });
+        }
+        for _ in 0..64 {
+            all.recv_timeout(Duration::from_secs(30)).unwrap();
         }
     }
 }
