@@ -80,8 +80,10 @@ pub(super) fn add(
     };
     if wanted {
         plan.freeze_xmin = freeze_xmin;
-        plan.clear_xmax = clear_xmax;
     }
+    // Whoever aborted goes in any case: the hint that says so is not logged, and a page that is
+    // said to be all-visible must not have a deleter after a crash.
+    plan.clear_xmax = clear_xmax;
     Ok(())
 }
 
