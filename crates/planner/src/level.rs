@@ -314,7 +314,8 @@ impl Root<'_> {
         }
         query.rtable = std::mem::take(&mut self.query.rtable);
         self.query = query;
-        self.move_having()
+        self.move_having()?;
+        prep::group_keys::drop_dependent_groups(&mut self.query, self.env)
     }
 
     /// Simplifies the expressions of an entry of the range table.

@@ -5,7 +5,7 @@ use super::volatility;
 use crate::path::index::strip;
 use crate::root::Root;
 use base::{Oid, Result};
-use catalog::{IndexDesc, RelationDesc};
+use catalog::{ConstraintDesc, IndexDesc, RelationDesc};
 use ir::{Expr, FromExpr, FromItem, JoinKind, NullTestKind, Query, Rte, RteKind, walk};
 
 /// Tables that are joined with no outer join between, and the conditions on them.
@@ -200,10 +200,12 @@ impl Root<'_> {
     }
 }
 
-/// True of the columns of a primary key. Others that are NOT NULL may hold nulls from before.
-fn is_never_null(desc: &RelationDesc, column: i16) -> bool {
-    let key = desc.indexes.iter().find(|i| i.is_primary);
-    key.is_some_and(|i| i.columns[..i.n_keys as usize].contains(&column))
+/// True of columns that are NOT NULL; while that is not validated, they may hold nulls from before.
+pub(super) fn is_never_null(desc: &RelationDesc, column: i16) -> bool {
+    let unproven =
+        |k: &ConstraintDesc| k.kind == b'n' && !k.validated && k.columns.contains(&column);
+    let attr = desc.tuple.attrs.get(column as usize - 1);
+    attr.is_some_and(|a| a.not_null) && !desc.constraints.iter().any(|k| unproven(k))
 }
 
 /// Whether the two name the same row wherever the conditions hold.

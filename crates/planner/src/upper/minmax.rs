@@ -203,9 +203,8 @@ impl Root<'_> {
             is_row: false,
             location: None,
         };
-        let mut quals: Vec<Expr> = q.jointree.quals.take().map(walk::conjuncts).unwrap_or_default();
-        quals.push(not_null);
-        q.jointree.quals = walk::conjoin(quals);
+        let quals = q.jointree.quals.take().map(walk::conjuncts).unwrap_or_default();
+        q.jointree.quals = walk::conjoin(std::iter::once(not_null).chain(quals).collect());
         let mut t = TargetEntry::new(x, 1, None, false);
         t.sort_group_ref = 1;
         q.target_list = vec![t];

@@ -20,7 +20,7 @@ use crate::relids::Relids;
 use crate::root::Root;
 use crate::watch;
 use base::Result;
-use ir::{CmdType, Expr, TargetEntry, walk};
+use ir::{CmdType, Expr, Query, TargetEntry, walk};
 use std::rc::Rc;
 use types::Datum;
 
@@ -869,7 +869,7 @@ impl Root<'_> {
         let rel = self.add_rel(BaseKind::Upper, Relids::empty(), 0);
         self.rels[rel].target = self.rels[input].target.clone();
         self.rels[rel].rows = self.rels[input].rows;
-        let has_limit = self.query.limit_count.is_some() || self.query.limit_offset.is_some();
+        let has_limit = limits_rows(&self.query);
         for sub in self.rels[input].paths.clone() {
             let mut p = sub.clone();
             if !self.query.row_marks.is_empty() && self.query.command == CmdType::Select {
@@ -899,6 +899,17 @@ impl Root<'_> {
         self.rels[rel].set_cheapest();
         Ok(rel)
     }
+}
+
+/// Whether LIMIT and OFFSET leave rows out, or may: not if they are NULL, or OFFSET is 0.
+fn limits_rows(query: &Query) -> bool {
+    let is = |e: &Option<Expr>, harmless: &[Datum]| match e {
+        None => true,
+        Some(Expr::Const(c)) => harmless.contains(&c.value),
+        Some(_) => false,
+    };
+    let all_counted = is(&query.limit_count, &[Datum::Null]);
+    !(all_counted && is(&query.limit_offset, &[Datum::Null, Datum::I64(0)]))
 }
 
 /// Set-returning calls in `e` whose arguments return no sets, and that are not in `done`.
