@@ -205,7 +205,7 @@ pub(super) fn is_never_null(desc: &RelationDesc, column: i16) -> bool {
     let unproven =
         |k: &ConstraintDesc| k.kind == b'n' && !k.validated && k.columns.contains(&column);
     let attr = desc.tuple.attrs.get(column as usize - 1);
-    attr.is_some_and(|a| a.not_null) && !desc.constraints.iter().any(|k| unproven(k))
+    attr.is_some_and(|a| a.not_null) && !desc.constraints.iter().any(unproven)
 }
 
 /// Whether the two name the same row wherever the conditions hold.
