@@ -112,36 +112,60 @@ impl NodeSpec for IndexScanSpec {
 
     fn only_row(&self, run: &mut Run, whole: bool) -> Result<OnlyRow> {
         let table = &self.table;
-        let Some(order) = &self.whole else { return Ok(OnlyRow::Unknown) };
-        if run.snapshot.serial().is_some() || !table.output.qual.is_empty() {
+        if !table.output.qual.is_empty() {
             return Ok(OnlyRow::Unknown);
         }
-        let key = self.keys.whole_eval(order, run)?;
-        let snapshot = Arc::clone(&run.snapshot);
-        let storage = run.cx.storage()?;
-        let viewer = Viewer::mvcc(storage, &snapshot);
-        let mut tids = Vec::new();
-        self.index.am().lookup(storage, &self.index, &key, &mut tids)?;
         let needed = match whole {
             true => table.rel.tuple.natts(),
             false => table.attrs.last().map_or(0, |a| a + 1),
         };
         let mut values = vec![Datum::Null; needed];
-        for tid in &tids {
-            match table.heap().fetch(*tid, &viewer, &mut values)? {
+        let found = self.find_one(run, &mut Vec::new(), |tid, viewer| {
+            table.heap().fetch(tid, viewer, &mut values)
+        })?;
+        Ok(match found {
+            None => OnlyRow::Unknown,
+            Some(None) => OnlyRow::None,
+            Some(Some(at)) => {
+                let columns = table.project_row(run, &values, at)?;
+                OnlyRow::Found(FoundRow { columns, whole: whole.then_some(values) })
+            }
+        })
+    }
+}
+
+impl IndexScanSpec {
+    /// The place of the row with the whole key, if there is one, without the state of a scan; `None`
+    /// if a scan has to do it, since there are entries to mark as dead. `fetch` reads what is
+    /// needed of a row.
+    fn find_one(
+        &self,
+        run: &mut Run,
+        tids: &mut Vec<Tid>,
+        mut fetch: impl FnMut(Tid, &Viewer<'_>) -> Result<Found>,
+    ) -> Result<Option<Option<Tid>>> {
+        let Some(order) = &self.whole else { return Ok(None) };
+        if run.snapshot.serial().is_some() {
+            return Ok(None);
+        }
+        let key = self.keys.whole_eval(order, run)?;
+        let storage = run.cx.storage()?;
+        let viewer = Viewer::mvcc(storage, &run.snapshot);
+        self.index.am().lookup(storage, &self.index, &key, tids)?;
+        let mut found = None;
+        for tid in &*tids {
+            match fetch(*tid, &viewer)? {
                 Found::Row(at) => {
-                    counts::scanned(counted(&self.index), 1, tids.len() as u64, 1);
-                    let columns = table.project_row(run, &values, at)?;
-                    let whole = whole.then_some(values);
-                    return Ok(OnlyRow::Found(FoundRow { columns, whole }));
+                    found = Some(at);
+                    break;
                 }
-                // A scan marks such entries.
-                Found::DeadToAll => return Ok(OnlyRow::Unknown),
+                Found::DeadToAll => return Ok(None),
                 Found::None => {}
             }
         }
-        counts::scanned(counted(&self.index), 1, tids.len() as u64, 0);
-        Ok(OnlyRow::None)
+        let rows = u64::from(found.is_some());
+        counts::scanned(counted(&self.index), 1, tids.len() as u64, rows);
+        Ok(Some(found))
     }
 }
 
@@ -193,31 +217,14 @@ impl IndexScanNode {
     /// there are entries to mark as dead.
     fn look_up(&mut self, run: &mut Run) -> Result<Option<Option<Batch>>> {
         let spec = Arc::clone(&self.spec);
-        let Some(order) = &spec.whole else { return Ok(None) };
-        if run.snapshot.serial().is_some() {
-            return Ok(None);
-        }
-        let key = spec.keys.whole_eval(order, run)?;
-        let snapshot = Arc::clone(&run.snapshot);
-        let storage = run.cx.storage()?;
-        let viewer = Viewer::mvcc(storage, &snapshot);
-        spec.index.am().lookup(storage, &spec.index, &key, &mut self.tids)?;
         let table = &spec.table;
-        let mut found = None;
-        for tid in &self.tids {
-            match table.heap().fetch_columns(*tid, &viewer, &spec.decoder, &mut self.builders)? {
-                Found::Row(at) => {
-                    found = Some(at);
-                    break;
-                }
-                Found::DeadToAll => return Ok(None),
-                Found::None => {}
-            }
-        }
+        let builders = &mut self.builders;
+        let found = spec.find_one(run, &mut self.tids, |tid, viewer| {
+            table.heap().fetch_columns(tid, viewer, &spec.decoder, builders)
+        })?;
+        let Some(found) = found else { return Ok(None) };
         (self.stale, self.done) = (false, true);
         count_search(run, table.id);
-        let entries = self.tids.len() as u64;
-        counts::scanned(counted(&spec.index), 1, entries, u64::from(found.is_some()));
         let Some(at) = found else { return Ok(Some(None)) };
         let system = match table.wants_system() {
             true => vec![table.heap().system_columns(at)?],
