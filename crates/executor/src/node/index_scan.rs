@@ -135,9 +135,9 @@ impl NodeSpec for IndexScanSpec {
 }
 
 impl IndexScanSpec {
-    /// The place of the row with the whole key, if there is one, without the state of a scan; `None`
-    /// if a scan has to do it, since there are entries to mark as dead. `fetch` reads what is
-    /// needed of a row.
+    /// The place of the row with the whole key, if there is one, without a scan's state; `None` if
+    /// a scan has to do it, since there are entries to mark as dead. `fetch` reads what is needed
+    /// of a row.
     fn find_one(
         &self,
         run: &mut Run,
