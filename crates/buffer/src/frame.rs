@@ -615,6 +615,22 @@ impl<'a> OptPage<'a> {
     opt_read!(u32, u32, AtomicU32);
     opt_read!(u64, u64, AtomicU64);
 
+    /// The two little-endian numbers of eight bytes from this offset on; `None` if they do not lie
+    /// within the page or the offset is no multiple of eight.
+    #[inline(always)]
+    pub fn two(self, at: usize) -> Option<(u64, u64)> {
+        if at > PAGE_SIZE - 16 || !at.is_multiple_of(8) {
+            return None;
+        }
+        // SAFETY: in bounds and aligned (pages are), and frames' memory outlives the borrow.
+        let cells = unsafe { &*self.base().add(at).cast::<[AtomicU64; 2]>() };
+        let [first, second] = cells;
+        Some((
+            u64::from_le(first.load(Ordering::Relaxed)),
+            u64::from_le(second.load(Ordering::Relaxed)),
+        ))
+    }
+
     /// The little-endian number of `size` bytes at an offset that is no multiple of that.
     #[cold]
     fn crossing(self, at: usize, size: usize) -> u64 {

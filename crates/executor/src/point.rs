@@ -137,7 +137,9 @@ impl PointQuery {
         };
         let found = scan.table.heap().fetch(tid, viewer, values)?;
         if let Found::Row(_) = found {
-            row.extend(self.columns.iter().map(|c| values[*c].clone()));
+            for column in &self.columns {
+                row.push(values[*column].clone());
+            }
         }
         Ok(found)
     }

@@ -6,7 +6,6 @@ use crate::index::{IndexRel, KeyCmp, KeyColumn, Probe};
 use crate::index::{decode, next_stored};
 use crate::toast::reduce::compress;
 use base::{BlockNo, Result, Tid, bail, err};
-use buffer::OptPage;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 use types::tuple::{Compression, append_values, data_size, form_tuple_with};
@@ -188,12 +187,11 @@ impl IntSearch {
         self.decide(page::get16(item.0, 6), page::get16(item.0, 4), || self.stored(item))
     }
 
-    /// The same for the item at this offset of a page that is not latched.
+    /// The same for an item that begins with these sixteen bytes.
     #[inline(always)]
-    pub fn compare_opt(&self, p: OptPage<'_>, at: usize) -> Option<Ordering> {
-        // Its offset and info are the last quarters of eight bytes.
-        let head = p.u64(at);
-        self.decide((head >> 48) as u16, (head >> 32) as u16, || self.stored_opt(p, at))
+    pub fn compare_words(&self, (head, first): (u64, u64)) -> Option<Ordering> {
+        // Its offset and info are the last quarters of the head.
+        self.decide((head >> 48) as u16, (head >> 32) as u16, || self.value(first))
     }
 
     /// The value of an item that has one.
@@ -206,13 +204,13 @@ impl IntSearch {
         }
     }
 
-    /// The same for the item at this offset of a page that is not latched.
+    /// The same of the eight bytes behind an item's head.
     #[inline(always)]
-    pub fn stored_opt(&self, p: OptPage<'_>, at: usize) -> i64 {
+    pub fn value(&self, word: u64) -> i64 {
         match self.width {
-            Width::I32 => p.u32(at + 8) as i32 as i64,
-            Width::U32 => p.u32(at + 8) as i64,
-            Width::I64 => p.u64(at + 8) as i64,
+            Width::I32 => word as i32 as i64,
+            Width::U32 => word as u32 as i64,
+            Width::I64 => word as i64,
         }
     }
 

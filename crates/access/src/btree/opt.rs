@@ -82,6 +82,13 @@ impl View<'_> {
         if at + len > base::PAGE_SIZE { (0, 0) } else { (at, len) }
     }
 
+    /// The first sixteen bytes of an item: its head, and the first of its values (of one that has
+    /// none or less, what comes after it). `None` if it does not lie where items do.
+    #[inline(always)]
+    pub fn words(self, i: u16) -> Option<(u64, u64)> {
+        self.0.two((self.0.u32(page::HEADER + 4 * i as usize) & 0x7FFF) as usize)
+    }
+
     /// The row of a leaf item that has just one.
     #[inline]
     pub fn only_row(self, i: u16) -> Option<Tid> {
@@ -115,8 +122,7 @@ struct NotAnInt;
 /// Order of an integer key relative to item `i`, if that is all there is to it.
 #[inline(always)]
 fn order_of_int(p: View<'_>, fast: &IntSearch, i: u16) -> Option<Ordering> {
-    let (at, len) = p.line(i);
-    if len < page::ITEM_HEADER { None } else { fast.compare_opt(p.0, at) }
+    p.words(i).and_then(|words| fast.compare_words(words))
 }
 
 /// Order of the key relative to item `i`.
@@ -148,7 +154,7 @@ pub fn lower_bound(
 ) -> Result<u16> {
     if let Some(fast) = fast {
         let (low, high) = (p.first(), p.count());
-        let guess = fast.guess(low, high, |i| fast.stored_opt(p.0, p.line(i).0));
+        let guess = fast.guess(low, high, |i| p.words(i).map_or(0, |(_, word)| fast.value(word)));
         let found = partition(low, high, guess, |i| {
             let order = order_of_int(p, fast, i).ok_or(NotAnInt)?;
             Ok(order == Ordering::Greater || (key.after && order == Ordering::Equal))

@@ -550,7 +550,10 @@ impl Tree<'_> {
         if key.is_total() {
             let mut found = SmallVec::new();
             if self.equal_on_leaf(block, &key, &mut found).is_some() {
-                out.extend(found.iter().map(|f| f.0));
+                // Mostly one.
+                for (tid, _) in &found {
+                    out.push(*tid);
+                }
                 return Ok(());
             }
         }
