@@ -75,6 +75,7 @@ impl Workers for SessionWorkers {
         let name = format!("parallel worker {number}");
         os::thread::spawn_with_stack(&name, STACK, move || {
             IS_WORKER.with(|w| w.set(true));
+            let _keeping = os::memory::keep_blocks();
             buffer::counts::set_backend(buffer::Backend::BackgroundWorker);
             work(&slot.0, task);
             drop(slot);

@@ -78,8 +78,10 @@ impl<P: Peer> Crew<P> {
         let seat = Arc::new(Seat { reactor: Mutex::new(None), given: Condvar::new() });
         let mut next = Some(first);
         while let Some(reactor) = next {
+            let keeping = os::memory::keep_blocks();
             reactor.run();
             drop(reactor);
+            drop(keeping);
             next = self.rest(&seat);
         }
         self.threads.fetch_sub(1, Ordering::Relaxed);

@@ -1,6 +1,9 @@
-//! How much memory there is to use.
+//! How much memory there is to use, and the allocator.
 
-use std::alloc::{GlobalAlloc, Layout};
+mod allocator;
+
+pub use allocator::{Allocator, Keeping, keep_blocks};
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of memory that this process may use: the machine's, or its control group's limit.
@@ -80,63 +83,4 @@ pub fn thread_bytes() -> i64 {
 #[inline]
 fn count(bytes: i64) {
     HELD.with(|h| h.set(h.get().wrapping_add(bytes)));
-}
-
-/// The allocator of the server: mimalloc, with a count of what each thread holds (one addition in
-/// the thread's own memory for each call), so that a server short of memory can tell which
-/// statement has most of it.
-pub struct Allocator;
-
-/// Blocks are aligned so far without being asked. Saying an alignment makes a call half as fast.
-const NATURAL: usize = size_of::<usize>();
-
-// SAFETY: all calls go to mimalloc, whose blocks are aligned to a word at least and to what is
-// asked for where that is more; counting touches a plain thread-local number that needs neither
-// allocation nor a destructor.
-unsafe impl GlobalAlloc for Allocator {
-    #[inline]
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as i64);
-        // SAFETY: any size and any power of two will do.
-        let block = unsafe {
-            match layout.align() <= NATURAL {
-                true => libmimalloc_sys::mi_malloc(layout.size()),
-                false => libmimalloc_sys::mi_malloc_aligned(layout.size(), layout.align()),
-            }
-        };
-        block.cast()
-    }
-
-    #[inline]
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as i64);
-        // SAFETY: any size and any power of two will do.
-        let block = unsafe {
-            match layout.align() <= NATURAL {
-                true => libmimalloc_sys::mi_zalloc(layout.size()),
-                false => libmimalloc_sys::mi_zalloc_aligned(layout.size(), layout.align()),
-            }
-        };
-        block.cast()
-    }
-
-    #[inline]
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        count(-(layout.size() as i64));
-        // SAFETY: the caller's promise: the block came from here.
-        unsafe { libmimalloc_sys::mi_free(ptr.cast()) }
-    }
-
-    #[inline]
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count(size as i64 - layout.size() as i64);
-        // SAFETY: the caller's promise: the block came from here, with this alignment.
-        let block = unsafe {
-            match layout.align() <= NATURAL {
-                true => libmimalloc_sys::mi_realloc(ptr.cast(), size),
-                false => libmimalloc_sys::mi_realloc_aligned(ptr.cast(), size, layout.align()),
-            }
-        };
-        block.cast()
-    }
 }
