@@ -2,7 +2,9 @@
 //! CHECKPOINT; the machine stops at some write or sync; after recovery what was acknowledged is
 //! there, nothing is there by half, and tables, indexes and balances agree.
 //!
-//! `OLIFANT_SEED=n` replays one seed, `OLIFANT_SEEDS=n` tries so many.
+//! `OLIFANT_SEED=n` replays one seed, `OLIFANT_SEEDS=n` tries so many, `OLIFANT_SEEDS=a..b` those.
+
+mod wide;
 
 use base::Result;
 use engine::settings::{Defaults, Source};
@@ -101,33 +103,45 @@ fn defaults(rng: &mut Rng) -> Defaults {
     set("shared_buffers", ["2MB", "4MB", "16MB"][rng.below(3) as usize]);
     set("wal_compression", ["off", "pglz", "lz4", "zstd"][rng.below(4) as usize]);
     set("autovacuum", "off");
+    set("max_prepared_transactions", "50");
     set("deadlock_timeout", "10ms");
     set("checkpoint_timeout", "30s");
     d
+}
+
+/// The disk of a fresh cluster where `prepare` has been.
+fn disk_of(prepare: impl FnOnce(&mut Session)) -> SimDisk {
+    let disk = SimDisk::new(1, Faults::default());
+    let real = Disk::simulated(disk.clone());
+    let options = CreateOptions { wal_segment_size: 1 << 20, ..CreateOptions::default() };
+    Database::create(real.clone(), Path::new(DIR), &options).unwrap();
+    let db = Database::open(real, Path::new(DIR), defaults(&mut Rng(1))).unwrap();
+    let mut s = connect(&db).unwrap();
+    prepare(&mut s);
+    drop(s);
+    db.shutdown().unwrap();
+    disk
 }
 
 /// The disk of a fresh cluster with the tables, made once.
 fn template() -> SimDisk {
     static TEMPLATE: OnceLock<SimDisk> = OnceLock::new();
     let made = TEMPLATE.get_or_init(|| {
-        let disk = SimDisk::new(1, Faults::default());
-        let real = Disk::simulated(disk.clone());
-        let options = CreateOptions { wal_segment_size: 1 << 20, ..CreateOptions::default() };
-        Database::create(real.clone(), Path::new(DIR), &options).unwrap();
-        let db = Database::open(real, Path::new(DIR), defaults(&mut Rng(1))).unwrap();
-        let mut s = connect(&db).unwrap();
-        must(&mut s, "CREATE TABLE branches (bid int PRIMARY KEY, balance int NOT NULL)");
-        must(&mut s, "CREATE TABLE accounts (aid int PRIMARY KEY, balance int NOT NULL, filler text)");
-        must(&mut s, "CREATE INDEX ON accounts (balance)");
-        must(&mut s, "CREATE TABLE history (client int, n int, delta int, PRIMARY KEY (client, n))");
-        must(&mut s, "INSERT INTO branches SELECT g, 0 FROM generate_series(1, 3) g");
-        let fill = format!(
-            "INSERT INTO accounts SELECT g, 0, repeat('x', 100) FROM generate_series(1, {ACCOUNTS}) g"
-        );
-        must(&mut s, &fill);
-        drop(s);
-        db.shutdown().unwrap();
-        disk
+        disk_of(|s| {
+            must(s, "CREATE TABLE branches (bid int PRIMARY KEY, balance int NOT NULL)");
+            must(
+                s,
+                "CREATE TABLE accounts (aid int PRIMARY KEY, balance int NOT NULL, filler text)",
+            );
+            must(s, "CREATE INDEX ON accounts (balance)");
+            must(s, "CREATE TABLE history (client int, n int, delta int, PRIMARY KEY (client, n))");
+            must(s, "INSERT INTO branches SELECT g, 0 FROM generate_series(1, 3) g");
+            let fill = format!(
+                "INSERT INTO accounts \
+                 SELECT g, 0, repeat('x', 100) FROM generate_series(1, {ACCOUNTS}) g"
+            );
+            must(s, &fill);
+        })
     });
     made.process_restart()
 }
@@ -345,19 +359,31 @@ fn history(seed: u64) {
     db.shutdown().unwrap();
 }
 
-#[test]
-fn nothing_acknowledged_is_lost() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|s| s.parse::<u64>().ok());
-    if let Some(seed) = number("OLIFANT_SEED") {
-        return history(seed);
+/// Runs `history` with the seeds that the environment asks for, or so many.
+fn each_seed(many: u64, history: impl Fn(u64) + std::panic::RefUnwindSafe) {
+    let number = |text: &str| text.parse::<u64>().expect("a number of seeds");
+    if let Ok(seed) = std::env::var("OLIFANT_SEED") {
+        return history(number(&seed));
     }
-    for seed in 0..number("OLIFANT_SEEDS").unwrap_or(200) {
+    let seeds = match std::env::var("OLIFANT_SEEDS") {
+        Ok(text) => match text.split_once("..") {
+            Some((from, to)) => number(from)..number(to),
+            None => 0..number(&text),
+        },
+        Err(_) => 0..many,
+    };
+    for seed in seeds {
         let result = std::panic::catch_unwind(|| history(seed));
         if let Err(payload) = result {
             eprintln!("OLIFANT_SEED={seed} fails");
             std::panic::resume_unwind(payload);
         }
     }
+}
+
+#[test]
+fn nothing_acknowledged_is_lost() {
+    each_seed(200, history);
 }
 
 /// Runs `work` on a fresh cluster in the simulator; how it ended, and the disk.
