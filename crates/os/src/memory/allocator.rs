@@ -76,6 +76,41 @@ fn rounded(size: usize) -> usize {
     if size <= KEPT_SIZE_MAX { size.next_multiple_of(GRAIN) } else { size }
 }
 
+/// A block for this shelf, off it or a new one; null if there is no memory.
+#[inline(always)]
+fn take(shelf: usize) -> *mut u8 {
+    let kept = with_shelves(|s| {
+        let shelf = &mut s.shelves[shelf];
+        shelf.used = shelf.used.checked_sub(1)?;
+        Some(shelf.blocks[shelf.used])
+    });
+    // SAFETY: any size will do.
+    kept.unwrap_or_else(|| unsafe { libmimalloc_sys::mi_malloc(shelf * GRAIN) }.cast())
+}
+
+/// Takes back a block of this shelf's size.
+///
+/// # Safety
+///
+/// [`take`] gave the block, or mimalloc in this size, and nobody has it.
+#[inline(always)]
+unsafe fn put(shelf: usize, block: *mut u8) {
+    let kept = with_shelves(|s| {
+        let room = s.room;
+        let shelf = &mut s.shelves[shelf];
+        let kept = shelf.used < room;
+        if kept {
+            shelf.blocks[shelf.used] = block;
+            shelf.used += 1;
+        }
+        kept
+    });
+    if !kept {
+        // SAFETY: the caller's promise: it is mimalloc's.
+        unsafe { libmimalloc_sys::mi_free(block.cast()) }
+    }
+}
+
 /// While this is there, the thread keeps blocks.
 pub struct Keeping(PhantomData<*mut u8>);
 
@@ -105,23 +140,17 @@ impl Drop for Keeping {
 // nobody has; keeping and counting touch plain thread-local memory that needs neither allocation
 // nor a destructor.
 unsafe impl GlobalAlloc for Allocator {
-    #[inline]
+    // Once for all: its callers are everywhere, and they would not fit into the processor's cache.
+    #[inline(never)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as i64);
-        if let Some(size) = shelf_of(layout) {
-            let kept = with_shelves(|s| {
-                let shelf = &mut s.shelves[size];
-                shelf.used = shelf.used.checked_sub(1)?;
-                Some(shelf.blocks[shelf.used])
-            });
-            if let Some(block) = kept {
-                return block;
-            }
+        if let Some(shelf) = shelf_of(layout) {
+            return take(shelf);
         }
         // SAFETY: any size and any power of two will do.
         let block = unsafe {
             match layout.align() <= NATURAL {
-                true => libmimalloc_sys::mi_malloc(rounded(layout.size())),
+                true => libmimalloc_sys::mi_malloc(layout.size()),
                 false => libmimalloc_sys::mi_malloc_aligned(layout.size(), layout.align()),
             }
         };
@@ -141,29 +170,36 @@ unsafe impl GlobalAlloc for Allocator {
         block.cast()
     }
 
-    #[inline]
+    #[inline(never)]
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
         count(-(layout.size() as i64));
-        if let Some(size) = shelf_of(layout) {
-            let kept = with_shelves(|s| {
-                let shelf = &mut s.shelves[size];
-                if shelf.used >= s.room {
-                    return false;
-                }
-                shelf.blocks[shelf.used] = ptr;
-                shelf.used += 1;
-                true
-            });
-            if kept {
-                return;
-            }
+        match shelf_of(layout) {
+            // SAFETY: the caller's promise: nobody has it, and it came from here with this size.
+            Some(shelf) => unsafe { put(shelf, ptr) },
+            // SAFETY: the caller's promise: the block came from here, so from mimalloc.
+            None => unsafe { libmimalloc_sys::mi_free(ptr.cast()) },
         }
-        // SAFETY: the caller's promise: the block came from here, so from mimalloc.
-        unsafe { libmimalloc_sys::mi_free(ptr.cast()) }
     }
 
-    #[inline]
+    #[inline(never)]
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller's promise: the alignment is one, and the size is not too large.
+        let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        if let (Some(old), Some(new)) = (shelf_of(layout), shelf_of(wanted)) {
+            count(size as i64 - layout.size() as i64);
+            if old == new {
+                return ptr;
+            }
+            // SAFETY: the new block is another, and both have room for the smaller size.
+            unsafe {
+                let block = take(new);
+                if !block.is_null() {
+                    block.copy_from_nonoverlapping(ptr, layout.size().min(size));
+                    put(old, ptr);
+                }
+                return block;
+            }
+        }
         count(size as i64 - layout.size() as i64);
         // SAFETY: the caller's promise: the block came from here, with this alignment.
         let block = unsafe {

@@ -75,13 +75,12 @@ impl<P: Peer> Crew<P> {
     }
 
     fn work(&self, first: Arc<Reactor<P>>) {
+        let _keeping = os::memory::keep_blocks();
         let seat = Arc::new(Seat { reactor: Mutex::new(None), given: Condvar::new() });
         let mut next = Some(first);
         while let Some(reactor) = next {
-            let keeping = os::memory::keep_blocks();
             reactor.run();
             drop(reactor);
-            drop(keeping);
             next = self.rest(&seat);
         }
         self.threads.fetch_sub(1, Ordering::Relaxed);
