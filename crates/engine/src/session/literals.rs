@@ -30,6 +30,9 @@ const BANNED: &[&str] = &[
 /// What a statement may begin with.
 const VERBS: &[&str] = &["select", "insert", "update", "delete", "with"];
 
+/// Words with which literals may begin to stay, and the one that is allowed in INSERT only.
+const CLAUSES: &[&str] = &["group", "into", "on", "order", "partition"];
+
 /// Words that end ORDER BY and GROUP BY.
 const ENDS: &[&str] =
     &["except", "fetch", "for", "having", "intersect", "limit", "offset", "union", "window"];
@@ -84,8 +87,47 @@ impl Literal<'_> {
     }
 }
 
-fn is_word(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || b == b'_' || b >= 0x80
+/// What a byte may be part of: bits of [`CLASSES`].
+const WORD: u8 = 1;
+/// It stands for itself.
+const PLAIN: u8 = 2;
+/// A word that means something here may begin with it.
+const TELLING: u8 = 4;
+
+static CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut b = 0;
+    while b < 256 {
+        let byte = b as u8;
+        if byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80 {
+            classes[b] = WORD;
+        }
+        b += 1;
+    }
+    let plain = b" \t\n\r,=<>*+-/%.:[]|&~!#@^?";
+    let mut i = 0;
+    while i < plain.len() {
+        classes[plain[i] as usize] = PLAIN;
+        i += 1;
+    }
+    let lists = [BANNED, ENDS, CLAUSES];
+    let mut list = 0;
+    while list < lists.len() {
+        let mut i = 0;
+        while i < lists[list].len() {
+            let first = lists[list][i].as_bytes()[0];
+            classes[first as usize] |= TELLING;
+            classes[first.to_ascii_uppercase() as usize] |= TELLING;
+            i += 1;
+        }
+        list += 1;
+    }
+    classes
+};
+
+#[inline(always)]
+fn in_class(b: u8, class: u8) -> bool {
+    CLASSES[usize::from(b)] & class != 0
 }
 
 /// Takes the literals out; None if the statement is not of the kind for that.
@@ -174,6 +216,7 @@ impl<'a> Reader<'a> {
                     let word = self.word()?;
                     match verb {
                         None => verb = Some(find(word, VERBS)?),
+                        Some(_) if !in_class(b, TELLING) => {}
                         Some(verb) if !allowed(word, verb) => return None,
                         Some(_) => self.note_clause(word, &mut kept),
                     }
@@ -188,7 +231,8 @@ impl<'a> Reader<'a> {
                     kept = kept.filter(|depth| self.depth >= *depth);
                 }
                 b';' if self.text[self.at + 1..].trim_ascii().is_empty() => break,
-                b if is_plain(b) && !self.is_comment() => self.at += 1,
+                b'-' | b'/' if self.is_comment() => return None,
+                b if in_class(b, PLAIN) => self.at += 1,
                 _ => return None,
             }
         }
@@ -223,7 +267,7 @@ impl<'a> Reader<'a> {
     fn word(&mut self) -> Option<&'a str> {
         let from = self.at;
         let rest = &self.bytes[from..];
-        self.at += rest.iter().position(|b| !is_word(*b)).unwrap_or(rest.len());
+        self.at += rest.iter().position(|b| !in_class(*b, WORD)).unwrap_or(rest.len());
         match &self.bytes[self.at..] {
             [b'\'', ..] | [b'&', b'\'' | b'"', ..] => None,
             _ => Some(&self.text[from..self.at]),
@@ -274,7 +318,7 @@ impl<'a> Reader<'a> {
             }
         }
         let follows = self.bytes.get(self.at);
-        if follows.is_some_and(|b| is_word(*b) || *b == b'.') {
+        if follows.is_some_and(|b| in_class(*b, WORD) || *b == b'.') {
             return None;
         }
         Some(Literal { type_oid, text: &self.text[from..self.at] })
@@ -286,11 +330,6 @@ impl<'a> Reader<'a> {
         self.at += length;
         &self.text[self.at - length..self.at]
     }
-}
-
-/// What stands for itself.
-fn is_plain(b: u8) -> bool {
-    matches!(b, b' ' | b'\t' | b'\n' | b'\r') || b",=<>*+-/%.:[]|&~!#@^?".contains(&b)
 }
 
 /// Which of the words, all in lower case, this is.
