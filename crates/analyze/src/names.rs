@@ -3,7 +3,7 @@
 use crate::state::{Analyzer, Kind, NsColumn, NsItem, State, loc};
 use base::{Error, Oid, Result, err};
 use catalog::{RelationDesc, oids};
-use ir::{Alias, Expr, Location, ReturningKind, Rte, RteKind, RtePerms, Var};
+use ir::{Alias, Expr, Location, ReturningKind, Rte, RteKind, RtePerms, Var, Written};
 use parser::ast;
 
 /// Rights as bits of `pg_class.relacl`.
@@ -135,6 +135,7 @@ impl Analyzer<'_> {
             lock_mode,
             inherit,
             sample: None,
+            written: Written(at),
         };
         let mut rte = new_rte(kind, alias.map(user_alias), eref.clone());
         rte.in_from = in_from;

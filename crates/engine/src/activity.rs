@@ -100,6 +100,10 @@ pub struct SessionInfo {
     pub query: String,
     /// The number of queries like it; 0: not computed.
     pub query_id: i64,
+    /// What the log says of the parameters that it is run with.
+    pub parameters: Option<Box<str>>,
+    /// `log_lock_waits`
+    pub log_lock_waits: bool,
 }
 
 /// Most bytes of a statement that are shown, with the end mark that C has.

@@ -15,7 +15,7 @@ use access::heap::InsertOptions;
 use access::{ExecTxn, Storage};
 use base::{Oid, Result, Tid};
 use catalog::{CatalogView, RelationDesc};
-use ir::{CmdType, Plan, PlanNode, PlannedStmt, Rte, RteKind};
+use ir::{CmdType, Plan, PlanNode, PlannedStmt, Rte, RteKind, Written};
 use std::sync::Arc;
 use txn::Snapshot;
 use types::Datum;
@@ -60,8 +60,14 @@ const FEW: usize = 8;
 pub(crate) fn no_plan(rel: Oid, kind: char) -> PlannedStmt {
     let mut plan = Plan::new(PlanNode::Result(Default::default()));
     plan.rows = 1.0;
-    let kind =
-        RteKind::Relation { relid: rel, relkind: kind, lock_mode: 3, inherit: false, sample: None };
+    let kind = RteKind::Relation {
+        relid: rel,
+        relkind: kind,
+        lock_mode: 3,
+        inherit: false,
+        sample: None,
+        written: Written::default(),
+    };
     let rte = Rte {
         kind,
         alias: None,

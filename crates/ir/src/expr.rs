@@ -8,6 +8,16 @@ use types::Datum;
 /// Byte offset into the statement's text, for error positions; `None` where unknown.
 pub type Location = Option<u32>;
 
+/// Where something is written, which makes no two things different.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Written(pub Location);
+
+impl PartialEq for Written {
+    fn eq(&self, _: &Written) -> bool {
+        true
+    }
+}
+
 /// `varno` of a plan's column that comes from the outer (left) child.
 pub const OUTER_VAR: u32 = u32::MAX;
 /// `varno` of a plan's column that comes from the inner (right) child.

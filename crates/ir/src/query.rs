@@ -1,6 +1,6 @@
 //! What analysis makes of a statement: a tree of [`Query`]s over range tables.
 
-use crate::expr::{Expr, Location, TargetEntry};
+use crate::expr::{Expr, Location, TargetEntry, Written};
 use base::Oid;
 use serde::{Deserialize, Serialize};
 
@@ -262,6 +262,9 @@ pub enum RteKind {
         /// Descendant tables are meant too.
         inherit: bool,
         sample: Option<Box<TableSample>>,
+        /// Where the statement names it.
+        #[serde(skip)]
+        written: Written,
     },
     Subquery {
         query: Box<Query>,

@@ -29,6 +29,8 @@ pub struct Interrupts {
     client_check_ms: AtomicU32,
     /// Milliseconds; 0 is none.
     lock_timeout_ms: AtomicU32,
+    /// Milliseconds; 0 is the server's own.
+    deadlock_timeout_ms: AtomicU32,
     hold_off: AtomicBool,
     /// Bytes the thread held when the statement began, and what the statement held when asked.
     memory_before: AtomicU64,
@@ -66,6 +68,7 @@ impl Interrupts {
             transaction_deadline: AtomicU64::new(0),
             client_check_ms: AtomicU32::new(0),
             lock_timeout_ms: AtomicU32::new(0),
+            deadlock_timeout_ms: AtomicU32::new(0),
             hold_off: AtomicBool::new(false),
             memory_before: AtomicU64::new(0),
             memory: AtomicU64::new(0),
@@ -243,6 +246,18 @@ impl Interrupts {
     /// Sets `lock_timeout`; 0 is none.
     pub fn set_lock_timeout_ms(&self, ms: u32) {
         self.lock_timeout_ms.store(ms, Ordering::Relaxed);
+    }
+
+    /// Sets `deadlock_timeout`; 0 is the server's own.
+    pub fn set_deadlock_timeout_ms(&self, ms: u32) {
+        self.deadlock_timeout_ms.store(ms, Ordering::Relaxed);
+    }
+
+    pub(crate) fn deadlock_timeout(&self) -> Option<Duration> {
+        match self.deadlock_timeout_ms.load(Ordering::Relaxed) {
+            0 => None,
+            ms => Some(Duration::from_millis(ms.into())),
+        }
     }
 
     pub(crate) fn lock_timeout(&self) -> Option<Duration> {

@@ -692,8 +692,10 @@ impl Txn {
         let mode = strength.queue_mode();
         let queued = self.backend.local_locks().held.contains(&(tag, mode));
         if !queued {
-            let outcome =
-                self.mgr().locks().acquire(&self.backend, tag, mode, wait, self.owner())?;
+            let locks = self.mgr().locks();
+            let outcome = crate::about::queueing(|| {
+                locks.acquire(&self.backend, tag, mode, wait, self.owner())
+            })?;
             if !outcome.is_held() {
                 self.mgr().locks().tell_failure(&self.backend, tag, mode);
                 return Ok(false);

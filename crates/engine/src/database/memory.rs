@@ -8,7 +8,8 @@
 
 use super::Database;
 use super::titles::Titles;
-use crate::log::{LogLine, message, tag_of};
+use crate::activity::SessionInfo;
+use crate::log::{LogLine, LogWho, message, tag_of};
 use crate::settings::Defaults;
 use base::{Error, Result, err};
 use os::HugePages;
@@ -107,11 +108,31 @@ impl Database {
     /// Writes a line of a session, from outside of it: with its statement.
     pub(crate) fn log_of_session(&self, pid: i32, e: &Error) {
         let Some((info, who)) = self.activity.session(pid) else { return self.log(e) };
+        self.log_with(&info, who, e, None, false);
+    }
+
+    /// The same of a session as it is now, in a virtual transaction. It waits, or does not.
+    fn log_with(
+        &self,
+        info: &SessionInfo,
+        who: Option<Arc<LogWho>>,
+        e: &Error,
+        vxid: Option<(u32, u32)>,
+        waits: bool,
+    ) {
+        let mut tag = tag_of(&info.query);
+        if waits {
+            tag.push_str(" waiting");
+        }
+        let who = who.or_else(|| info.background.then(|| self.part("autovacuum worker")));
         let line = LogLine {
             who: who.as_deref(),
             statement: (!info.query.is_empty()).then_some(info.query.as_str()),
-            tag: &tag_of(&info.query),
+            tag: tag.trim_start(),
             application: &info.application_name,
+            vxid,
+            xid: info.xid.unwrap_or(0),
+            query_id: info.query_id,
             ..LogLine::of_server(e)
         };
         self.write_log(&line);
@@ -156,7 +177,8 @@ impl Database {
 
     fn log_wait(&self, wait: &txn::LongWait) {
         let failed = wait.stage == WaitStage::Failed;
-        if !failed && !self.defaults().get("log_lock_waits").is_some_and(|v| v.as_bool()) {
+        let Some((info, who)) = self.activity.session(wait.pid) else { return };
+        if !failed && !info.log_lock_waits {
             return;
         }
         let what = match wait.stage {
@@ -185,7 +207,11 @@ impl Database {
         if let Some(context) = &wait.context {
             e = e.context(context.as_str());
         }
-        self.log_of_session(pid, &e);
+        if let Some(parameters) = info.parameters.as_deref() {
+            e = e.context(parameters);
+        }
+        let e = crate::session::locate(e.at(wait.location), &info.query);
+        self.log_with(&info, who, &e, Some(wait.vxid), !failed);
     }
 
     /// `log_temp_files`

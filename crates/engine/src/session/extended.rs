@@ -53,6 +53,9 @@ impl Session {
         self.statement_micros = os::clock::now_micros();
         self.show_state(Some(text), self.statement_micros);
         let result = self.extended(Some(text), |s| s.parse_message(name, text, types));
+        if result.is_err() {
+            self.failed_message.set("PARSE");
+        }
         if self.logs && result.is_ok() {
             let what = format!("parse {}", if name.is_empty() { "<unnamed>" } else { name });
             self.log_since(&what, text, "PARSE", None);
@@ -146,6 +149,7 @@ impl Session {
         let bound = self
             .extended(None, |s| s.bind_message(portal, statement, formats, params, result_formats));
         if let Err(e) = bound {
+            self.failed_message.set("BIND");
             self.blamed = self.find_prepared(statement).ok().map(|p| p.text.clone());
             return Err(e);
         }
@@ -363,6 +367,11 @@ impl Session {
     }
 
     fn execute_portal(&mut self, name: &str, max_rows: u64, sink: &mut dyn Sink) -> Result<()> {
+        if self.tells_parameters
+            && let Some(told) = self.portals.get(name).and_then(|p| self.parameter_context(p))
+        {
+            self.place.update(|info| info.parameters = Some(told.into()));
+        }
         let result = self.execute_message(name, max_rows, sink);
         result.map_err(|e| match self.portals.get(name).and_then(|p| self.parameter_context(p)) {
             Some(context) => e.context(context),

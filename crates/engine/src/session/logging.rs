@@ -26,6 +26,8 @@ pub struct LogSettings {
     verbosity: Verbosity,
     /// Kilobytes; negative is off.
     pub temp_files: i64,
+    /// `log_lock_waits`
+    pub lock_waits: bool,
 }
 
 /// Rank in `log_min_messages`, where LOG comes before FATAL.
@@ -82,7 +84,15 @@ impl LogSettings {
             min_error_statement: rank_named(s.str("log_min_error_statement")),
             verbosity: Verbosity::named(s.str("log_error_verbosity")),
             temp_files: s.i64("log_temp_files"),
+            lock_waits: s.bool("log_lock_waits"),
         }
+    }
+}
+
+impl LogSettings {
+    /// True if parameters are told with what goes wrong.
+    pub fn tells_parameters(&self) -> bool {
+        self.parameters_on_error != 0
     }
 }
 
@@ -182,11 +192,19 @@ impl Session {
     pub fn log_error(&self, e: &Error, statement: Option<&str>) {
         let settings = self.log_settings();
         let rank = rank(e.fields().severity);
+        if e.code() == base::SqlState::T_R_DEADLOCK_DETECTED {
+            let database = self.core.state.oid;
+            self.core.database.stats.change_database(database, |d| d.deadlocks += 1);
+        }
         if rank < settings.min_messages {
             return;
         }
         let tag = match statement {
-            Some(text) => tag_of(text),
+            // A message that failed before its statement was run goes by its own name.
+            Some(text) => match self.failed_message.take() {
+                "" => tag_of(text),
+                message => message.to_string(),
+            },
             None => self.place.running().map_or(String::new(), |text| tag_of(&text)),
         };
         let tag = if tag.is_empty() { self.idle_tag().to_string() } else { tag };

@@ -123,6 +123,12 @@ pub struct Session {
     end: SessionEnd,
     /// The statement of the portal whose message failed.
     pub(crate) blamed: Option<Arc<str>>,
+    /// What kind of message failed, if it was none that runs a statement.
+    failed_message: Cell<&'static str>,
+    /// `log_lock_waits`
+    log_lock_waits: bool,
+    /// Parameters are told with what goes wrong.
+    tells_parameters: bool,
     /// The statement may leave its thread to wait for a row; it is then run again.
     pub(crate) may_park: bool,
     /// It has left, and is to be run again.
@@ -173,6 +179,9 @@ impl Session {
             times: Cell::new(times::Times::new(os::clock::now_micros())),
             end: SessionEnd::default(),
             blamed: None,
+            failed_message: Cell::new(""),
+            log_lock_waits: false,
+            tells_parameters: false,
             may_park: false,
             parked: false,
             param_types: Vec::new(),
@@ -182,7 +191,10 @@ impl Session {
         let name = session.show("application_name").unwrap_or_default();
         session.place.update(|info| info.application_name = name);
         session.core.database.stats.change_database(session.core.state.oid, |d| d.sessions += 1);
-        session.logs = session.core.resolved().log.statements;
+        let resolved = session.core.resolved();
+        session.logs = resolved.log.statements;
+        session.log_lock_waits = resolved.log.lock_waits;
+        session.place.update(|info| info.log_lock_waits = resolved.log.lock_waits);
         Ok(session)
     }
 
@@ -370,6 +382,8 @@ impl Session {
             info.state_change = now;
             info.thread = os::wait::thread_place();
             if let Some(query) = query {
+                info.log_lock_waits = self.log_lock_waits;
+                info.parameters = None;
                 info.query_start = now;
                 info.query_id = 0;
                 info.query.clear();

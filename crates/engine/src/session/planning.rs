@@ -114,6 +114,28 @@ impl SessionCore {
         Ok(())
     }
 
+    /// The same for a statement that was analysed just now from its text: what is said of a wait
+    /// has the place of the table's name.
+    pub(crate) fn lock_named(&self, query: &Query) -> Result<()> {
+        for rte in &query.rtable {
+            match &rte.kind {
+                RteKind::Relation { relid, lock_mode, written, .. } => {
+                    txn::about::placed(written.0, || self.lock_relation(*relid, *lock_mode))?;
+                }
+                // What a view reads is named in the view's text.
+                RteKind::Subquery { query, view, .. } if view.is_some() => {
+                    self.lock_relations(query)?;
+                }
+                RteKind::Subquery { query, .. } => self.lock_named(query)?,
+                _ => {}
+            }
+        }
+        for cte in &query.ctes {
+            self.lock_named(&cte.query)?;
+        }
+        Ok(())
+    }
+
     /// Locks a relation until the end of the transaction.
     pub(crate) fn lock_relation(&self, relation: Oid, mode: u8) -> Result<()> {
         let txn = self.txn()?;

@@ -65,7 +65,7 @@ impl Session {
             let mut params = given.to_vec();
             let queries = analysis::analyze(&env, stmt, &mut params)?;
             for query in &queries {
-                self.lock_relations(query)?;
+                self.core.lock_named(query)?;
             }
             // A lock that had to be waited for may have let a change through.
             if self.core.source.generation() == generation {
@@ -171,7 +171,7 @@ impl Session {
     /// meant.
     pub(super) fn is_still_shared(&self, shared: &SharedStatement) -> Result<bool> {
         for query in &shared.analysed.queries {
-            self.lock_relations(query)?;
+            self.core.lock_named(query)?;
         }
         Ok(self.is_fresh(&shared.analysed))
     }

@@ -57,8 +57,11 @@ impl Session {
         let settings = self.core.resolved();
         self.interrupts().begin_statement(settings.statement_timeout);
         self.interrupts().set_lock_timeout_ms(settings.lock_timeout_ms);
+        self.interrupts().set_deadlock_timeout_ms(settings.deadlock_timeout_ms);
         self.interrupts().set_client_check_ms(settings.client_check_ms);
         self.logs = settings.log.statements;
+        self.log_lock_waits = settings.log.lock_waits;
+        self.tells_parameters = settings.log.tells_parameters();
         self.shows_activity = settings.track_activities;
         on_thread::follow(&self.core);
     }
@@ -218,6 +221,7 @@ impl Session {
                 let settings = self.core.resolved();
                 self.interrupts().restart_statement(settings.statement_timeout);
                 self.interrupts().set_lock_timeout_ms(settings.lock_timeout_ms);
+                self.interrupts().set_deadlock_timeout_ms(settings.deadlock_timeout_ms);
             }
             self.run_statement(stmt, text, sink)?;
             if i == last && (several || !joins) {

@@ -81,6 +81,8 @@ pub struct Resolved {
     pub statement_timeout: Option<Duration>,
     /// `lock_timeout` in milliseconds; 0 is none.
     pub lock_timeout_ms: u32,
+    /// `deadlock_timeout` in milliseconds.
+    pub deadlock_timeout_ms: u32,
     /// `idle_session_timeout` in milliseconds; 0 is none.
     pub idle_session_timeout_ms: u64,
     /// `idle_in_transaction_session_timeout` in milliseconds; 0 is none.
@@ -246,6 +248,7 @@ impl Resolved {
             client_check_ms: s.i64("client_connection_check_interval").max(0) as u32,
             statement_timeout: (timeout > 0).then(|| Duration::from_millis(timeout as u64)),
             lock_timeout_ms: s.i64("lock_timeout").max(0) as u32,
+            deadlock_timeout_ms: s.i64("deadlock_timeout").max(0) as u32,
             idle_session_timeout_ms: s.i64("idle_session_timeout").max(0) as u64,
             idle_in_transaction_timeout_ms: s.i64("idle_in_transaction_session_timeout").max(0)
                 as u64,

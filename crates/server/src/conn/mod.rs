@@ -138,13 +138,18 @@ impl Conn {
         if !logged {
             // Which line was followed is nothing that a client should know.
             let proving = matches!(self.phase, Phase::Startup | Phase::Authenticating(_));
+            let stage = match (proving && !self.proved, self.user.is_empty()) {
+                (_, true) => "",
+                (true, _) => "authentication",
+                (false, _) => "startup",
+            };
             let rule = self.rule.as_ref().filter(|_| proving && !self.proved);
             match rule {
                 Some(rule) if error.fields().detail.is_none() => {
                     let told = error.clone().detail(rule.written.as_str());
-                    self.shared.log.error(Some(&self.who), &told);
+                    self.shared.log.error_at(Some(&self.who), stage, &told);
                 }
-                _ => self.shared.log.error(Some(&self.who), error),
+                _ => self.shared.log.error_at(Some(&self.who), stage, error),
             }
         }
         let start = self.wire.out.len();

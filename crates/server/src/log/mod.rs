@@ -202,9 +202,14 @@ impl Log {
 
     /// An error of a connection that has no session yet, or of the server.
     pub fn error(&self, who: Option<&LogWho>, error: &Error) {
+        self.error_at(who, "", error);
+    }
+
+    /// The same of a connection that is in this stage.
+    pub fn error_at(&self, who: Option<&LogWho>, tag: &str, error: &Error) {
         let least = self.config.read().min_messages;
         if engine::rank(error.fields().severity) >= least {
-            self.write(&LogLine { who, ..LogLine::of_server(error) });
+            self.write(&LogLine { who, tag, ..LogLine::of_server(error) });
         }
     }
 

@@ -48,6 +48,43 @@ pub fn text() -> Option<String> {
     Some(format!("while {} tuple ({block},{offset}) in relation \"{name}\"", about.verb))
 }
 
+thread_local! {
+    static PLACE: Cell<Option<u32>> = const { Cell::new(None) };
+}
+
+/// Where the statement names the relation that is waited for.
+pub(crate) fn place() -> Option<u32> {
+    PLACE.get()
+}
+
+/// Runs what may wait for the relation that the statement names at this byte; an error of the wait
+/// is one of that place.
+pub fn placed<R>(at: Option<u32>, wait: impl FnOnce() -> Result<R>) -> Result<R> {
+    if at.is_none() {
+        return wait();
+    }
+    PLACE.set(at);
+    let result = wait();
+    PLACE.set(None);
+    result.map_err(|e| match e.code() {
+        // Whoever cancels a statement does not mean a place in it.
+        base::SqlState::QUERY_CANCELED => e,
+        _ if e.is_parked() || e.fields().severity >= base::Severity::Fatal => e,
+        _ => e.at(at),
+    })
+}
+
+/// Runs the wait for the first place in a row's queue, of which nothing more is said: only who has
+/// got there does something with the row.
+pub(crate) fn queueing<R>(wait: impl FnOnce() -> Result<R>) -> Result<R> {
+    let about = ABOUT.take();
+    let result = wait();
+    if result.is_ok() {
+        ABOUT.set(about);
+    }
+    result
+}
+
 /// Runs what may wait for a row.
 pub fn waiting<R>(
     verb: &'static str,
@@ -84,5 +121,29 @@ mod tests {
         let context = e.fields().context.as_deref();
         assert_eq!(context, Some("while updating tuple (3,7) in relation \"t\""));
         assert_eq!(text(), None);
+        let failed: Result<()> = waiting("updating", tid, "t", || {
+            queueing(|| {
+                assert_eq!(text(), None);
+                Err(base::err!(LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout"))
+            })
+        });
+        assert_eq!(failed.unwrap_err().fields().context, None);
+    }
+
+    #[test]
+    fn errors_have_the_place_of_the_name() {
+        let late =
+            || Err(base::err!(LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout"));
+        let failed: Result<()> = placed(Some(7), || {
+            assert_eq!(place(), Some(7));
+            late()
+        });
+        assert_eq!((failed.unwrap_err().fields().location, place()), (Some(7), None));
+        let cancelled =
+            || Err(base::err!(QUERY_CANCELED, "canceling statement due to user request"));
+        let failed: Result<()> = placed(Some(7), cancelled);
+        assert_eq!(failed.unwrap_err().fields().location, None);
+        let failed: Result<()> = placed(None, late);
+        assert_eq!(failed.unwrap_err().fields().location, None);
     }
 }

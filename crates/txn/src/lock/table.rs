@@ -173,6 +173,10 @@ pub struct LongWait {
     pub stage: WaitStage,
     /// What the session does: `while updating tuple (0,1) in relation "t"`.
     pub context: Option<String>,
+    /// Where its statement names what it waits for, as a byte offset.
+    pub location: Option<u32>,
+    /// Its virtual transaction.
+    pub vxid: (u32, u32),
     /// Who holds it.
     pub holders: Vec<i32>,
     /// Who waits for it, in order.
@@ -214,6 +218,8 @@ impl LockManager {
             micros: (monotonic_nanos() - start) / 1000,
             stage,
             context: super::about::text(),
+            location: super::about::place(),
+            vxid: me.virtual_xid(),
             holders,
             queue,
         });
@@ -249,6 +255,8 @@ impl LockManager {
             micros: 0,
             stage: WaitStage::Failed,
             context: None,
+            location: None,
+            vxid: me.virtual_xid(),
             holders,
             queue,
         });
@@ -411,7 +419,8 @@ impl LockManager {
 
     fn sleep_until_granted(&self, me: &Backend, start: u64) -> Result<()> {
         let interrupts = me.interrupts();
-        let timeout = Duration::from_millis(self.deadlock_timeout_ms.load(Ordering::Relaxed));
+        let own = || Duration::from_millis(self.deadlock_timeout_ms.load(Ordering::Relaxed));
+        let timeout = interrupts.deadlock_timeout().unwrap_or_else(own);
         let mut told = false;
         let mut check_at = Some(start + timeout.as_nanos() as u64);
         let give_up = interrupts.lock_timeout().map(|t| start + t.as_nanos() as u64);
