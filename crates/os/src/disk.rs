@@ -25,6 +25,7 @@ pub struct OpenOptions {
     pub(crate) direct: bool,
     pub(crate) dsync: bool,
     pub(crate) read_only: bool,
+    pub(crate) append: bool,
 }
 
 impl OpenOptions {
@@ -60,6 +61,12 @@ impl OpenOptions {
     /// Each write is durable when it returns.
     pub fn dsync(mut self, yes: bool) -> OpenOptions {
         self.dsync = yes;
+        self
+    }
+
+    /// Whatever is written goes to the end of the file, wherever that is by then.
+    pub fn append(mut self) -> OpenOptions {
+        self.append = true;
         self
     }
 

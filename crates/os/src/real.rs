@@ -34,6 +34,9 @@ impl RealFile {
         if options.dsync {
             flags |= libc::O_DSYNC;
         }
+        if options.append {
+            flags |= libc::O_APPEND;
+        }
         let Ok(c_path) = CString::new(path.as_os_str().as_bytes()) else {
             return Err(IoError::new("open file", path, libc::EINVAL));
         };

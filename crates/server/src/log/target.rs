@@ -128,7 +128,8 @@ impl Files {
 
     fn open_one(&self, kind: Kind, name: PathBuf, empty: bool) -> Result<Open> {
         let path = self.data.join(&name);
-        let mut options = OpenOptions::new().create();
+        // Somebody may empty the file while it is open.
+        let mut options = OpenOptions::new().create().append();
         if empty {
             options = options.truncate();
         }
