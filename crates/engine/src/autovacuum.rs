@@ -401,13 +401,19 @@ fn work<'d>(database: &'d Arc<Database>, first: Taken<'d>) -> Option<Taken<'d>> 
     let options = SessionOptions { background: Some(db), ..SessionOptions::default() };
     let mut next = Some(first);
     let begun = Session::new(database, &options).and_then(|mut session| {
-        // DDL goes first: a table that is locked is taken next time.
+        // No lock is waited for long, so that no other table waits for this one.
         session.interrupts().set_lock_timeout_ms(1000);
+        let mut vacuumed = false;
         while let Some(taken) = next.take_if(|t| t.job.database == db) {
             session.interrupts().check()?;
-            one(&mut session, taken.job)?;
+            vacuumed |= one(&mut session, taken.job)?;
             drop(taken);
             next = crew.take(Some(db));
+        }
+        if vacuumed {
+            session.ensure_transaction()?;
+            session.note_oldest_of_database()?;
+            session.rollback_all()?;
         }
         Ok(())
     });
@@ -427,16 +433,19 @@ fn work<'d>(database: &'d Arc<Database>, first: Taken<'d>) -> Option<Taken<'d>> 
     }
 }
 
-/// Fails if the worker is to end.
-fn one(session: &mut Session, job: Job) -> Result<()> {
-    let Err(e) = one_table(session, job.table, job.counts) else { return Ok(()) };
+/// True if the table was vacuumed; fails if the worker is to end.
+fn one(session: &mut Session, job: Job) -> Result<bool> {
+    let e = match one_table(session, job.table, job.counts) {
+        Ok(vacuumed) => return Ok(vacuumed),
+        Err(e) => e,
+    };
     let _ = session.rollback_all();
     session.interrupts().check()?;
     if e.code() != base::SqlState::LOCK_NOT_AVAILABLE {
         let e = e.context(format!("automatic vacuum of table {}", job.table));
         session.core.database.log_as("autovacuum worker", &e);
     }
-    Ok(())
+    Ok(false)
 }
 
 /// How far the oldest id of a table, or of its TOAST table, is behind.
@@ -497,7 +506,8 @@ fn aged(database: &Arc<Database>) -> Result<Vec<Job>> {
     Ok(jobs)
 }
 
-fn one_table(session: &mut Session, table: Oid, counts: Changes) -> Result<()> {
+/// True if the table was vacuumed.
+fn one_table(session: &mut Session, table: Oid, counts: Changes) -> Result<bool> {
     let database = session.core.database.clone();
     let db = session.core.state.oid;
     session.statement_micros = os::clock::now_micros();
@@ -505,10 +515,10 @@ fn one_table(session: &mut Session, table: Oid, counts: Changes) -> Result<()> {
     let view = session.core.view()?;
     let Some(rel) = view.find_relation(table)? else {
         database.changes.tables.lock().remove(&(db, table));
-        return session.rollback_all();
+        return session.rollback_all().map(|()| false);
     };
     if !matches!(rel.kind, RelKind::Table | RelKind::MatView) {
-        return session.rollback_all();
+        return session.rollback_all().map(|()| false);
     }
     let defaults = database.defaults();
     let age = age_of(session, &rel)?;
@@ -517,19 +527,38 @@ fn one_table(session: &mut Session, table: Oid, counts: Changes) -> Result<()> {
     let set = || defaults.get("log_autovacuum_min_duration").map_or(600_000, |v| v.as_i64());
     let told = Told::Log(own.unwrap_or_else(set));
     drop(view);
+    // DDL goes first: a table that is locked is taken next time, unless its ids are running out.
+    if !need.against_wraparound && (need.vacuum || need.analyze) {
+        let place = if rel.shared { Oid::INVALID } else { db };
+        let tag = txn::LockTag::Relation { db: place, rel: table };
+        let locked = session.core.txn()?.try_lock(tag, txn::LockMode::ShareUpdateExclusive)?;
+        if !locked.is_held() {
+            tell_skipped(session, told, need.vacuum, &rel.name);
+            return session.rollback_all().map(|()| false);
+        }
+    }
     if need.vacuum {
         session.vacuum_table(table, told, need.against_wraparound)?;
         session.commit_transaction()?;
         database.changes.vacuumed(db, table, counts);
         session.ensure_transaction()?;
-        session.note_oldest_of_database()?;
     }
     if need.analyze {
         crate::command::analyze::analyze_table(session, table, &[], told)?;
         session.commit_transaction()?;
         database.changes.analysed(db, table, counts);
     }
-    session.rollback_all()
+    session.rollback_all().map(|()| need.vacuum)
+}
+
+/// Says in the log, if what is done to the table would be told there, that nothing was.
+fn tell_skipped(session: &Session, told: Told, vacuum: bool, table: &str) {
+    if !matches!(told, Told::Log(0..)) {
+        return;
+    }
+    let verb = if vacuum { "vacuum" } else { "analyze" };
+    let e = base::err!(LOCK_NOT_AVAILABLE, "skipping {verb} of \"{table}\" --- lock not available");
+    session.core.database.log_as("autovacuum worker", &e.severity(base::Severity::Log));
 }
 
 #[cfg(test)]
