@@ -28,6 +28,7 @@ pub(super) struct Stats {
 pub fn analyze_table(session: &mut Session, table: Oid, only: &[String], told: Told) -> Result<()> {
     const SHARE_UPDATE_EXCLUSIVE: u8 = 4;
     session.lock_relation(table, SHARE_UPDATE_EXCLUSIVE)?;
+    let began = os::clock::monotonic_nanos();
     let view = session.core.view()?;
     let Some(rel) = view.find_relation(table)? else { return Ok(()) };
     if rel.kind == RelKind::Partitioned {
@@ -105,7 +106,8 @@ pub fn analyze_table(session: &mut Session, table: Oid, only: &[String], told: T
     };
     let rows = Some((sample.total_rows, sample.dead_rows));
     let db = if rel.shared { Oid::INVALID } else { session.core.state.oid };
-    session.core.database.stats.worked(db, table, done, rows);
+    let micros = (os::clock::monotonic_nanos() - began) / 1000;
+    session.core.database.stats.worked((db, table), done, rows, micros);
     Ok(())
 }
 

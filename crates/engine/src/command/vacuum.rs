@@ -75,6 +75,7 @@ impl Session {
             return Ok(());
         }
         let counts = self.core.database.changes.of(database, table);
+        let began = os::clock::monotonic_nanos();
         let rel = self.core.view()?.relation(table)?;
         let is_table = matches!(rel.kind, RelKind::Table | RelKind::MatView | RelKind::Toast);
         if options.verbose && is_table && options.full {
@@ -100,7 +101,8 @@ impl Session {
         self.commit_transaction()?;
         self.core.database.changes.vacuumed(database, table, counts);
         if options.full {
-            self.core.database.stats.worked(database, table, StatsWork::Vacuum, None);
+            let micros = (os::clock::monotonic_nanos() - began) / 1000;
+            self.core.database.stats.worked((database, table), StatsWork::Vacuum, None, micros);
         }
         self.ensure_transaction()
     }
@@ -241,6 +243,7 @@ impl Session {
     fn vacuum_pages(&mut self, table: Oid, main: Oid, how: &Options) -> Result<()> {
         const SHARE_UPDATE_EXCLUSIVE: u8 = 4;
         self.lock_relation(table, SHARE_UPDATE_EXCLUSIVE)?;
+        let began = os::clock::monotonic_nanos();
         let view = self.core.view()?;
         let Some(rel) = view.find_relation(table)? else { return Ok(()) };
         if rel.kind == RelKind::Partitioned {
@@ -291,7 +294,8 @@ impl Session {
         };
         let report = open.heap.vacuum(&open.indexes, f64::from(rel.tuples), options)?;
         let advance = report.oldest_id.and_then(|oldest| cutoffs.advance(self, oldest));
-        self.note_vacuum(&rel, &report, advance)?;
+        let micros = (os::clock::monotonic_nanos() - began) / 1000;
+        self.note_vacuum(&rel, &report, advance, micros)?;
         if let Some(work) = &work {
             if report.removed_pages > 0 {
                 let (from, to) = (report.pages, report.pages - report.removed_pages);
@@ -370,6 +374,7 @@ impl Session {
         rel: &RelationDesc,
         report: &VacuumReport,
         advance: Option<Advance>,
+        micros: u64,
     ) -> Result<()> {
         let mut class = vec![
             ("relpages", Datum::I32((report.pages - report.removed_pages) as i32)),
@@ -395,7 +400,7 @@ impl Session {
             false => StatsWork::Vacuum,
         };
         let rows = Some((report.live_tuples, report.recently_dead as f64));
-        self.core.database.stats.worked(db, rel.oid, work, rows);
+        self.core.database.stats.worked((db, rel.oid), work, rows, micros);
         Ok(())
     }
 

@@ -28,6 +28,9 @@ use std::path::Path;
 pub(crate) struct Upkeep {
     pub count: u64,
     pub last: i64,
+    /// How long it took, all times together, in microseconds.
+    #[serde(default)]
+    pub micros: u64,
 }
 
 /// A relation's counters.
@@ -279,13 +282,20 @@ impl Stats {
     }
 
     /// A table was taken care of; it has so many rows and dead ones now, if that was found out.
-    pub fn worked(&self, database: Oid, table: Oid, work: Work, rows: Option<(f64, f64)>) {
+    pub fn worked(
+        &self,
+        (database, table): (Oid, Oid),
+        work: Work,
+        rows: Option<(f64, f64)>,
+        micros: u64,
+    ) {
         self.fold();
         let mut all = self.all.lock();
         let r = all.relations.entry(number((database, table))).or_default();
         let upkeep = &mut r.upkeep[work as usize];
         upkeep.count += 1;
         upkeep.last = now();
+        upkeep.micros += micros;
         match work {
             Work::Vacuum | Work::AutoVacuum => {
                 r.dead = 0;
@@ -425,7 +435,7 @@ mod tests {
         let r = stats.relation(db, table);
         assert_eq!((r.live, r.dead, r.counts.scans, r.mod_since_analyze), (9, 3, 1, 13));
         assert_eq!(stats.database(db).committed, 1);
-        stats.worked(db, table, Work::AutoVacuum, Some((9.0, 0.0)));
+        stats.worked((db, table), Work::AutoVacuum, Some((9.0, 0.0)), 0);
         assert_eq!(stats.relation(db, table).dead, 0);
         let dir = std::env::temp_dir().join(format!("olifant-stats-{}", os::process::id()));
         let disk = Disk::real();

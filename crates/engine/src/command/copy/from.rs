@@ -241,15 +241,23 @@ impl CopyIn<'_> {
             match more {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
-                Err(e) => {
-                    return Err(self.place(e, lines.number, Place::Stored(lines.number), b""));
-                }
+                Err(e) => return Err(self.unread_line(e, &lines)),
             }
             if lines.number.is_multiple_of(1024) {
                 session.check_interrupts()?;
             }
             self.line(lines.current(), lines.number, &mut fields)?;
         }
+    }
+
+    /// An error before a line's end was found: the line is told if what is there of it is all.
+    #[cold]
+    fn unread_line(&self, e: Error, lines: &Lines<'_>) -> Error {
+        let place = match lines.is_over() {
+            true => Place::Line,
+            false => Place::Bytes,
+        };
+        self.place(e, lines.number, place, lines.current())
     }
 
     fn header(&mut self, lines: &mut Lines<'_>, fields: &mut Fields) -> Result<()> {

@@ -65,6 +65,11 @@ impl<'a> Lines<'a> {
         &self.buf[self.line.0..self.line.1]
     }
 
+    /// The line read last ends with the input.
+    pub fn is_over(&self) -> bool {
+        self.ended && self.line.0 < self.line.1
+    }
+
     /// Reads a line; false at the end of the input.
     pub fn advance(&mut self) -> Result<bool> {
         self.number += 1;
