@@ -283,7 +283,7 @@ impl Ddl<'_> {
             persistence,
             owner: self.user(),
             am: self.table_method(into.access_method.as_deref())?,
-            tablespace: self.tablespace(into.tablespace.as_deref())?,
+            tablespace: self.tablespace_for(into.tablespace.as_deref(), persistence)?,
             columns: &columns,
             options: reloption::read(&into.options, reloption::Holder::Table)?,
             of_type: Oid::INVALID,

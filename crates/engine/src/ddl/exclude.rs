@@ -50,7 +50,7 @@ impl Ddl<'_> {
             name,
             namespace: rel.namespace,
             am,
-            tablespace: self.tablespace(exclude.tablespace.as_deref())?,
+            tablespace: self.tablespace_for(exclude.tablespace.as_deref(), rel.persistence)?,
             keys,
             including,
             unique: false,

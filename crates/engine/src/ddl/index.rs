@@ -7,7 +7,7 @@ use super::{BuiltIndex, Ddl};
 use base::{Error, Oid, Result, bail, err};
 use catalog::depend::{self, DependKind, ObjectAddress};
 use catalog::privilege::{Grantable, Rights};
-use catalog::{OpclassDesc, RelKind, RelationDesc, SysRow, oids, vector};
+use catalog::{OpclassDesc, Persistence, RelKind, RelationDesc, SysRow, oids, vector};
 use parser::ast::{self, CreateIndexStmt, LockMode};
 use std::sync::Arc;
 use types::Datum;
@@ -407,7 +407,7 @@ impl Ddl<'_> {
             name,
             namespace: table.namespace,
             am,
-            tablespace: self.tablespace(stmt.tablespace.as_deref())?,
+            tablespace: self.tablespace_for(stmt.tablespace.as_deref(), table.persistence)?,
             keys,
             including,
             unique: stmt.unique,
@@ -580,6 +580,41 @@ impl Ddl<'_> {
     /// A tablespace's OID; the database's default, and none given, are 0.
     pub fn tablespace(&self, name: Option<&str>) -> Result<Oid> {
         self.tablespace_of(name, false)
+    }
+
+    /// The same for a relation that is kept so long: what is temporary goes its own ways.
+    pub fn tablespace_for(&self, name: Option<&str>, persistence: Persistence) -> Result<Oid> {
+        match (name, persistence) {
+            (None, Persistence::Temp) => self.temp_tablespace(),
+            _ => self.tablespace(name),
+        }
+    }
+
+    /// One of `temp_tablespaces`, among those that are there and may be used; 0 is the database's
+    /// default.
+    pub fn temp_tablespace(&self) -> Result<Oid> {
+        let default = self.view.database(self.view.context().database)?.tablespace;
+        let mut spaces = Vec::new();
+        let names = self.settings.str("temp_tablespaces");
+        for name in crate::settings::split_list(names).unwrap_or_default() {
+            if name.is_empty() {
+                spaces.push(Oid::INVALID);
+                continue;
+            }
+            let key = [Datum::text(&name)];
+            let found = self.rows.index_scan(catalog::indexes::PG_TABLESPACE_NAME, &key)?;
+            let Some(row) = found.first() else { continue };
+            let oid = row.oid("oid")?;
+            if oid == default {
+                spaces.push(Oid::INVALID);
+            } else if oid != oids::PG_GLOBAL && self.require_on_tablespace(row).is_ok() {
+                spaces.push(oid);
+            }
+        }
+        match spaces.len() {
+            0 => Ok(Oid::INVALID),
+            n => Ok(spaces[os::random::u64() as usize % n]),
+        }
     }
 
     /// As [`Ddl::tablespace`]; `partitioned`: of what has no files, where the default cannot be

@@ -317,7 +317,7 @@ impl Ddl<'_> {
             name,
             namespace: rel.namespace,
             am: oids::BTREE_AM,
-            tablespace: self.tablespace(key.tablespace.as_deref())?,
+            tablespace: self.tablespace_for(key.tablespace.as_deref(), rel.persistence)?,
             keys,
             including,
             unique: true,

@@ -144,7 +144,7 @@ impl Ddl<'_> {
             persistence,
             owner: self.user(),
             am: self.method_of_new(stmt)?,
-            tablespace: self.table_tablespace(stmt, &inherited)?,
+            tablespace: self.table_tablespace(stmt, &inherited, persistence)?,
             columns: &columns,
             options: match stmt.partition_by {
                 Some(_) => reloption::of_partitioned(&stmt.options)?,
@@ -212,6 +212,7 @@ impl Ddl<'_> {
         &self,
         stmt: &CreateTableStmt,
         inherited: &super::inherit::Inherited,
+        persistence: Persistence,
     ) -> Result<Oid> {
         if let (Some(_), None) = (&stmt.partition_of, &stmt.tablespace) {
             let of_parent = inherited.parents[0].tablespace;
@@ -220,7 +221,10 @@ impl Ddl<'_> {
                 return Ok(of_parent);
             }
         }
-        self.tablespace_of(stmt.tablespace.as_deref(), stmt.partition_by.is_some())
+        match (&stmt.tablespace, persistence) {
+            (None, Persistence::Temp) => self.temp_tablespace(),
+            (name, _) => self.tablespace_of(name.as_deref(), stmt.partition_by.is_some()),
+        }
     }
 
     fn foreign_column_options(&self, table: Oid, stmt: &CreateTableStmt) -> Result<()> {
