@@ -62,6 +62,10 @@ pub trait FnEnv {
     fn catalog(&self) -> &dyn CatalogLookup;
     /// A setting's current value by name, as `SHOW` prints it.
     fn setting(&self, name: &str) -> Option<String>;
+    /// Fails if the current user may not read the setting.
+    fn check_may_read_setting(&self, _name: &str) -> Result<()> {
+        Ok(())
+    }
     /// Start of the transaction, in microseconds from 2000-01-01 UTC.
     fn transaction_timestamp(&self) -> i64;
     /// Start of the statement, likewise.

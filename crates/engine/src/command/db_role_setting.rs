@@ -10,8 +10,6 @@ use types::Datum;
 impl Session {
     /// ALTER DATABASE and ALTER ROLE with SET or RESET. Either OID may be 0: for all.
     pub(crate) fn store_setting(&self, database: Oid, role: Oid, set: &SetStmt) -> Result<()> {
-        let superuser = self.core.is_superuser();
-        let actor = crate::settings::Actor { superuser, at_start: false };
         let (name, value) = match &set.kind {
             SetKind::Value(name, args) => (name.clone(), Some(setting_text(name, args)?)),
             SetKind::FromCurrent(name) => {
@@ -22,12 +20,17 @@ impl Session {
                 (name.clone(), Some(shown.ok_or_else(unknown)?))
             }
             SetKind::Default(name) | SetKind::Reset(name) => (name.clone(), None),
-            SetKind::ResetAll => return self.forget_settings(database, role, actor),
+            SetKind::ResetAll => {
+                let superuser = self.core.is_superuser();
+                let actor = crate::settings::Actor { superuser, at_start: false };
+                return self.forget_settings(database, role, actor);
+            }
             _ => return Err(base::Error::unsupported("this SET of a database or role")),
         };
         // The list's own spelling is what is stored.
         let known = base::settings::find(&name).map(|d| d.name.to_string());
         let name = known.unwrap_or(name);
+        let actor = self.core.actor_of(&name, false)?;
         match &value {
             Some(text) => self.settings().set(&name, text, false, actor)?,
             // What is unknown now may have been stored when it was known.

@@ -5,7 +5,7 @@ use crate::ddl::name::quote;
 use crate::session::SessionCore;
 use crate::settings::Actor;
 use crate::sink::{ResultColumn, Sink};
-use base::settings::{self, SettingValue};
+use base::settings::{self, SettingDef, SettingValue};
 use base::{Error, Oid, Result, bail, err};
 use parser::ast::{
     Expr, ExprKind, IsolationLevel, Literal, SetKind, SetStmt, TransactionMode, TypeName,
@@ -85,10 +85,6 @@ pub(crate) fn config_item(stmt: &SetStmt) -> Result<Option<String>> {
 }
 
 impl Session {
-    fn actor(&self) -> Actor {
-        Actor { superuser: self.core.is_superuser(), at_start: false }
-    }
-
     /// SET and RESET; gives the command tag.
     pub(crate) fn set_stmt(&mut self, stmt: &SetStmt) -> Result<&'static str> {
         match &stmt.kind {
@@ -105,7 +101,7 @@ impl Session {
                     "role" => self.core.set_role("none", stmt.local)?,
                     "session_authorization" => self.core.reset_authorization(stmt.local)?,
                     _ => {
-                        let actor = self.actor();
+                        let actor = self.core.actor_of(name, false)?;
                         self.core.settings.lock().reset(name, stmt.local, actor)?;
                     }
                 }
@@ -141,7 +137,7 @@ impl Session {
     }
 
     fn set_characteristics(&mut self, modes: &[TransactionMode]) -> Result<()> {
-        let actor = self.actor();
+        let actor = Actor { superuser: self.core.is_superuser(), at_start: false };
         let on = |b: bool| if b { "on" } else { "off" };
         let mut s = self.core.settings.lock();
         for mode in modes {
@@ -206,7 +202,7 @@ impl SessionCore {
         }
         let named = self.check_named(name, value)?;
         let value = named.as_deref().unwrap_or(value);
-        let actor = Actor { superuser: self.is_superuser(), at_start: false };
+        let actor = self.actor_of(name, false)?;
         self.settings.lock().set(name, value, local, actor)
     }
 
@@ -270,6 +266,8 @@ impl Session {
     /// SHOW.
     pub(crate) fn show_stmt(&mut self, name: &str, sink: &mut dyn Sink) -> Result<()> {
         let columns = show_columns(name);
+        self.core.check_may_read(name)?;
+        let reads_all = self.core.reads_all_settings()?;
         sink.row_description(&columns, &[])?;
         let s = self.core.settings.lock();
         if !name.eq_ignore_ascii_case("all") {
@@ -278,7 +276,9 @@ impl Session {
             })?;
             return sink.row(&[Datum::string(value)]);
         }
-        for d in settings::all().iter().filter(|d| !d.hidden) {
+        let shown =
+            |d: &&SettingDef| !d.hidden && (reads_all || !crate::settings::is_secret(d.name));
+        for d in settings::all().iter().filter(shown) {
             let value = s.show(d.name).unwrap_or_default();
             let row = [Datum::text(d.name), Datum::string(value), Datum::text(d.description)];
             sink.row(&row)?;

@@ -339,6 +339,12 @@ impl SessionCore {
         std::mem::take(&mut *self.notices.lock())
     }
 
+    /// True if the current user has the rights of a role, as superusers do.
+    pub(crate) fn has_rights_of(&self, role: Oid) -> Result<bool> {
+        let user = self.users().current;
+        Ok(self.is_superuser() || catalog::privilege::has_rights_of(&self.view()?, user, role)?)
+    }
+
     /// True if the current user is a superuser.
     pub fn is_superuser(&self) -> bool {
         let user = self.users().current;

@@ -120,6 +120,10 @@ impl FnEnv for StatementEnv<'_> {
         &self.lookup
     }
 
+    fn check_may_read_setting(&self, name: &str) -> Result<()> {
+        self.core.check_may_read(name)
+    }
+
     fn setting(&self, name: &str) -> Option<String> {
         self.core.settings.lock().show(name)
     }

@@ -5,7 +5,7 @@ use super::simple::{is_query, unsupported};
 use crate::command::set::show_columns;
 use crate::ddl::Ddl;
 use crate::sink::{ResultColumn, Sink};
-use base::{Result, bail};
+use base::{Error, Oid, Result, bail};
 use parser::ast::{ObjectKind, RawStmt, Stmt};
 use std::cell::RefCell;
 use types::Datum;
@@ -73,6 +73,17 @@ fn kind_word(kind: ObjectKind) -> &'static str {
 }
 
 impl Session {
+    fn check_may_checkpoint(&self) -> Result<()> {
+        const PG_CHECKPOINT: Oid = Oid(4544);
+        if self.core.has_rights_of(PG_CHECKPOINT)? {
+            return Ok(());
+        }
+        let text = "permission denied to execute CHECKPOINT command";
+        Err(Error::new(base::SqlState::INSUFFICIENT_PRIVILEGE, text).detail(
+            "Only roles with privileges of the \"pg_checkpoint\" role may execute this command.",
+        ))
+    }
+
     /// Runs a statement that is not planned; gives its command tag.
     pub(crate) fn utility(
         &mut self,
@@ -102,12 +113,7 @@ impl Session {
             Stmt::Copy(c) => return self.copy_stmt(c, sink),
             Stmt::Vacuum(v) => self.vacuum_stmt(v)?,
             Stmt::Checkpoint(_) => {
-                if !self.core.is_superuser() {
-                    bail!(
-                        INSUFFICIENT_PRIVILEGE,
-                        "permission denied to execute CHECKPOINT command"
-                    );
-                }
+                self.check_may_checkpoint()?;
                 self.core.database.checkpoint(crate::CheckpointKind::Requested)?;
                 "CHECKPOINT"
             }

@@ -8,6 +8,7 @@ mod resolved;
 
 pub(crate) use check::shortened_name;
 pub use check::{canonical, split_list};
+pub(crate) use named::is_secret;
 pub use preload::check_preloaded;
 pub use resolved::timeouts_used;
 pub use resolved::{PlanCacheMode, Resolved, isolation_named, isolation_value};

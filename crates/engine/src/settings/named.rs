@@ -3,7 +3,7 @@
 use super::{canonical, split_list};
 use crate::session::SessionCore;
 use base::settings::SettingDef;
-use base::{Error, Result, bail, err, settings};
+use base::{Error, Oid, Result, bail, err, settings};
 use catalog::{RowStore, indexes};
 use types::Datum;
 
@@ -11,7 +11,57 @@ fn invalid(def: &SettingDef, value: &str) -> Error {
     err!(INVALID_PARAMETER_VALUE, "invalid value for parameter \"{}\": \"{value}\"", def.name)
 }
 
+/// Settings that only those read who may read all of them.
+const NOT_FOR_ALL: [&str; 24] = [
+    "config_file",
+    "data_directory",
+    "dynamic_library_path",
+    "extension_control_path",
+    "external_pid_file",
+    "hba_file",
+    "ident_file",
+    "jit_provider",
+    "krb_server_keyfile",
+    "log_directory",
+    "log_filename",
+    "oauth_validator_libraries",
+    "output_plugin_libraries",
+    "primary_conninfo",
+    "session_preload_libraries",
+    "shared_preload_libraries",
+    "ssl_ciphers",
+    "ssl_dh_params_file",
+    "ssl_groups",
+    "ssl_max_protocol_version",
+    "ssl_min_protocol_version",
+    "ssl_passphrase_command",
+    "ssl_tls13_ciphers",
+    "unix_socket_directories",
+];
+
+/// True of settings that only those read who may read all of them.
+pub(crate) fn is_secret(name: &str) -> bool {
+    NOT_FOR_ALL.iter().any(|n| n.eq_ignore_ascii_case(name))
+}
+
 impl SessionCore {
+    /// True if the current user may read all settings.
+    pub(crate) fn reads_all_settings(&self) -> Result<bool> {
+        const PG_READ_ALL_SETTINGS: Oid = Oid(3374);
+        self.has_rights_of(PG_READ_ALL_SETTINGS)
+    }
+
+    /// Fails if the current user may not read this setting.
+    pub(crate) fn check_may_read(&self, name: &str) -> Result<()> {
+        if !is_secret(name) || self.reads_all_settings()? {
+            return Ok(());
+        }
+        Err(err!(INSUFFICIENT_PRIVILEGE, "permission denied to examine \"{name}\"").detail(
+            "Only roles with privileges of the \"pg_read_all_settings\" role may examine this \
+             parameter.",
+        ))
+    }
+
     /// Checks what a value names; gives the value to be stored if that is another.
     pub(crate) fn check_named(&self, name: &str, value: &str) -> Result<Option<String>> {
         let Some(def) = settings::find(name) else { return Ok(None) };
@@ -65,7 +115,7 @@ impl SessionCore {
         }
     }
 
-    fn has_tablespace(&self, name: &str) -> Result<bool> {
+    pub(crate) fn has_tablespace(&self, name: &str) -> Result<bool> {
         let key = [Datum::text(name)];
         Ok(!self.store.index_scan(indexes::PG_TABLESPACE_NAME, &key)?.is_empty())
     }

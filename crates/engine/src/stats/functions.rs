@@ -114,7 +114,13 @@ fn reset(
             env.core.database.activity().reset_figures(oid.0 as i32, now);
         }
         "clear_snapshot" => env.core.kept_stats.forget(),
-        "reset_replication_slot" | "reset_subscription_stats" => {}
+        "reset_replication_slot" => {
+            if let Some(slot) = target {
+                let text = format!("replication slot \"{slot}\" does not exist");
+                return Some(Err(base::Error::new(base::SqlState::INVALID_PARAMETER_VALUE, text)));
+            }
+        }
+        "reset_subscription_stats" => {}
         "have_stats" => {
             let known = match target {
                 Some("database") => true,
@@ -133,7 +139,7 @@ fn upkeep(r: &Relation, at: usize) -> Upkeep {
 
 /// A relation's counters.
 fn relation(env: &StatementEnv<'_>, what: &str, oid: Oid) -> Option<Datum> {
-    const KNOWN: [&str; 22] = [
+    const KNOWN: [&str; 26] = [
         "numscans",
         "lastscan",
         "tuples_returned",
@@ -152,6 +158,10 @@ fn relation(env: &StatementEnv<'_>, what: &str, oid: Oid) -> Option<Datum> {
         "analyze_count",
         "autoanalyze_count",
         "last_vacuum_time",
+        "total_vacuum_time",
+        "total_autovacuum_time",
+        "total_analyze_time",
+        "total_autoanalyze_time",
         "last_autovacuum_time",
         "last_analyze_time",
         "last_autoanalyze_time",
@@ -185,6 +195,10 @@ fn relation(env: &StatementEnv<'_>, what: &str, oid: Oid) -> Option<Datum> {
         "last_autovacuum_time" => time(upkeep(&r, 1).last),
         "last_analyze_time" => time(upkeep(&r, 2).last),
         "last_autoanalyze_time" => time(upkeep(&r, 3).last),
+        "total_vacuum_time" => Datum::F64(upkeep(&r, 0).micros as f64 / 1000.0),
+        "total_autovacuum_time" => Datum::F64(upkeep(&r, 1).micros as f64 / 1000.0),
+        "total_analyze_time" => Datum::F64(upkeep(&r, 2).micros as f64 / 1000.0),
+        "total_autoanalyze_time" => Datum::F64(upkeep(&r, 3).micros as f64 / 1000.0),
         _ => time(r.reset),
     })
 }
@@ -340,8 +354,16 @@ fn progress(env: &StatementEnv<'_>, args: &[Datum]) -> Result<Rows> {
     };
     let told = env.core.database.activity().progress_of(command);
     let row = |(pid, database, p): (i32, Oid, Arc<Progress>)| {
-        let first = [Datum::I32(pid), Datum::U32(database.0), Datum::U32(p.relation)];
-        first.into_iter().chain(p.figures().map(Datum::I64)).collect()
+        use crate::sysfn::SysSession as _;
+        let activity = env.core.database.activity();
+        let user = activity.session(pid).map_or(Oid::INVALID, |(info, _)| info.user);
+        let may_see = env.may_see_session_of(user);
+        let shown = |value| if may_see { value } else { Datum::Null };
+        let figures = p.figures().map(|n| shown(Datum::I64(n)));
+        [Datum::I32(pid), Datum::U32(database.0), shown(Datum::U32(p.relation))]
+            .into_iter()
+            .chain(figures)
+            .collect()
     };
     Ok(told.into_iter().map(row).collect())
 }

@@ -101,7 +101,7 @@ pub trait SysSession {
     /// Writes into the log how much memory a session holds; false if there is none.
     fn log_memory(&self, pid: i32) -> bool;
     /// Cancels (or ends) a session; false if there is none.
-    fn signal(&self, pid: i32, terminate: bool) -> bool;
+    fn signal(&self, pid: i32, terminate: bool) -> Result<bool>;
     /// The transaction's id; given one if `assign`.
     fn xid(&self, assign: bool) -> Result<Option<u64>>;
     /// Which transactions are over now: the least that is not, the next one, those between that
@@ -125,6 +125,14 @@ pub trait SysSession {
     fn prepared_transactions(&self) -> Vec<(u64, String, i64, u32, u32)>;
     /// Prepared statements.
     fn prepared(&self) -> Vec<PreparedInfo>;
+    /// Fails if the user may not read this setting.
+    fn check_may_read(&self, setting: &str) -> Result<()>;
+    /// True if the user may see what a session of this role does; of none: a part of the server.
+    fn may_see_session_of(&self, role: Oid) -> bool;
+    /// True if the user may read all settings.
+    fn reads_all_settings(&self) -> bool;
+    /// True if there is a tablespace of this name.
+    fn has_tablespace(&self, name: &str) -> Result<bool>;
     /// Where a tablespace's files are.
     fn tablespace_location(&self, oid: Oid) -> Result<String>;
     /// The query of a view, if it has one.

@@ -4,7 +4,7 @@ use super::{CursorInfo, PreparedInfo, SysSession};
 use crate::StatementEnv;
 use crate::activity::SessionInfo;
 use crate::ddl::Identity;
-use crate::settings::{Actor, SessionSettings};
+use crate::settings::SessionSettings;
 use base::{Fork, Oid, Result};
 use catalog::depend::ObjectAddress;
 use catalog::{CatalogView, RelationDesc, RowStore, SysRow};
@@ -14,6 +14,56 @@ use types::Datum;
 
 /// Microseconds from 1970 to 2000.
 const EPOCH_SHIFT: i64 = types::datetime::UNIX_OFFSET;
+
+/// Who may end others' statements and sessions.
+const PG_SIGNAL_BACKEND: Oid = Oid(4200);
+/// Who may end those of autovacuum.
+const PG_SIGNAL_AUTOVACUUM_WORKER: Oid = Oid(6392);
+
+impl StatementEnv<'_> {
+    /// Fails if the user may not end the statement of a session, or the session.
+    fn check_may_signal(&self, info: &SessionInfo, terminate: bool) -> Result<()> {
+        let core = &self.core;
+        let of_superuser = match info.background {
+            true => true,
+            false => info.user.is_valid() && self.view.role(info.user).is_ok_and(|r| r.superuser),
+        };
+        let (text, verb, them, it) = match terminate {
+            true => ("terminate process", "terminate", "processes", "process is being terminated"),
+            false => ("cancel query", "cancel", "queries", "query is being canceled"),
+        };
+        let refused = |detail: String| {
+            let e = base::err!(INSUFFICIENT_PRIVILEGE, "permission denied to {text}");
+            Err(e.detail(detail))
+        };
+        if info.background && info.leader.is_none() {
+            if core.has_rights_of(PG_SIGNAL_AUTOVACUUM_WORKER)? {
+                return Ok(());
+            }
+            return refused(format!(
+                "Only roles with privileges of the \"pg_signal_autovacuum_worker\" role may \
+                 {verb} autovacuum workers."
+            ));
+        }
+        if of_superuser {
+            if core.is_superuser() {
+                return Ok(());
+            }
+            return refused(format!(
+                "Only roles with the SUPERUSER attribute may {verb} {them} of roles with the \
+                 SUPERUSER attribute."
+            ));
+        }
+        if core.has_rights_of(info.user)? || core.has_rights_of(PG_SIGNAL_BACKEND)? {
+            return Ok(());
+        }
+        let this = if terminate { "process" } else { "query" };
+        refused(format!(
+            "Only roles with privileges of the role whose {it} or with privileges of the \
+             \"pg_signal_backend\" role may {verb} this {this}."
+        ))
+    }
+}
 
 impl SysSession for StatementEnv<'_> {
     fn tablespace_location(&self, oid: Oid) -> Result<String> {
@@ -25,9 +75,28 @@ impl SysSession for StatementEnv<'_> {
             None if disk.exists(&path) => Ok(link),
             None => base::bail!(
                 UNDEFINED_FILE,
-                "could not read symbolic link \"{link}\": No such file or directory"
+                "could not stat file \"{link}\": No such file or directory"
             ),
         }
+    }
+
+    fn may_see_session_of(&self, role: Oid) -> bool {
+        const PG_READ_ALL_STATS: Oid = Oid(3375);
+        let core = &self.core;
+        let own = role.is_valid() && core.has_rights_of(role).unwrap_or(false);
+        own || core.has_rights_of(PG_READ_ALL_STATS).unwrap_or(false)
+    }
+
+    fn check_may_read(&self, setting: &str) -> Result<()> {
+        self.core.check_may_read(setting)
+    }
+
+    fn reads_all_settings(&self) -> bool {
+        self.core.reads_all_settings().unwrap_or(false)
+    }
+
+    fn has_tablespace(&self, name: &str) -> Result<bool> {
+        self.core.has_tablespace(name)
     }
 
     fn view_query(&self, view: &RelationDesc) -> Result<Option<ir::Query>> {
@@ -85,7 +154,7 @@ impl SysSession for StatementEnv<'_> {
         match value {
             Some(value) => self.core.change_setting(name, value, local),
             None => {
-                let actor = Actor { superuser: self.core.is_superuser(), at_start: false };
+                let actor = self.core.actor_of(name, false)?;
                 self.core.settings.lock().reset(name, local, actor)
             }
         }
@@ -162,9 +231,12 @@ impl SysSession for StatementEnv<'_> {
         self.core.database.log_memory_of(pid)
     }
 
-    fn signal(&self, pid: i32, terminate: bool) -> bool {
+    fn signal(&self, pid: i32, terminate: bool) -> Result<bool> {
         let activity = self.core.database.activity();
-        if terminate { activity.terminate(pid) } else { activity.cancel(pid) }
+        if let Some((info, _)) = activity.session(pid) {
+            self.check_may_signal(&info, terminate)?;
+        }
+        Ok(if terminate { activity.terminate(pid) } else { activity.cancel(pid) })
     }
 
     fn xid(&self, assign: bool) -> Result<Option<u64>> {

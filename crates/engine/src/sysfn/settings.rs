@@ -18,6 +18,7 @@ pub(super) fn call(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result
 
 fn current(s: &dyn SysSession, args: &Args) -> Result<Datum> {
     let name = args.text(0)?;
+    s.check_may_read(name)?;
     match s.settings().show(name) {
         Some(value) => Ok(Datum::string(value)),
         None if args.bool(1) => Ok(Datum::Null),
@@ -57,10 +58,9 @@ fn flags(args: &Args) -> Result<Datum> {
 pub(super) fn all(s: &dyn SysSession) -> Vec<Vec<Datum>> {
     let current = s.settings();
     // Where files are is for those who may see all settings.
-    let view = s.view();
-    let user = view.context().user;
-    let told = view.role(user).is_ok_and(|r| r.superuser);
-    settings::all().iter().filter(|d| !d.hidden).map(|d| row(&current, d, told)).collect()
+    let told = s.reads_all_settings();
+    let shown = |d: &&SettingDef| !d.hidden && (told || !crate::settings::is_secret(d.name));
+    settings::all().iter().filter(shown).map(|d| row(&current, d, told)).collect()
 }
 
 /// The value RESET goes back to; permissions are numbers here.

@@ -103,7 +103,13 @@ fn tablespace_size(s: &dyn SysSession, args: &Args) -> Result<Datum> {
     let global: Oid = oids::PG_GLOBAL;
     let is_global = match args.is_oid(0) {
         true => args.oid(0)? == global,
-        false => args.text(0)? == "pg_global",
+        false => {
+            let name = args.text(0)?;
+            if !s.has_tablespace(name)? {
+                bail!(UNDEFINED_OBJECT, "tablespace \"{name}\" does not exist");
+            }
+            name == "pg_global"
+        }
     };
     Ok(Datum::I64(s.directory_bytes(if is_global { "global" } else { "base" })?))
 }

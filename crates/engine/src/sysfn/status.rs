@@ -77,12 +77,37 @@ fn client_address(address: Option<String>) -> Result<Datum> {
 
 fn signal(s: &dyn SysSession, args: &Args, terminate: bool) -> Result<Datum> {
     let pid = args.int(0)? as i32;
-    let found = s.signal(pid, terminate);
+    let timeout = if terminate { args.int(1)? } else { 0 };
+    if timeout < 0 {
+        base::bail!(NUMERIC_VALUE_OUT_OF_RANGE, "\"timeout\" must not be negative");
+    }
+    let found = s.signal(pid, terminate)?;
+    if found && timeout > 0 {
+        return ended(s, pid, timeout).map(Datum::Bool);
+    }
     if !found {
         let text = format!("PID {pid} is not a PostgreSQL backend process");
         s.env().notice(base::Error::warning(text));
     }
     Ok(Datum::Bool(found))
+}
+
+/// Waits for so many milliseconds until a session is gone; false, with a warning, if it is not.
+fn ended(s: &dyn SysSession, pid: i32, timeout: i64) -> Result<bool> {
+    let end = os::clock::monotonic_nanos().saturating_add(timeout as u64 * 1_000_000);
+    while s.sessions().iter().any(|i| i.pid == pid) {
+        s.env().check_interrupts()?;
+        if os::clock::monotonic_nanos() >= end {
+            let text = format!(
+                "backend with PID {pid} did not terminate within {timeout} millisecond{}",
+                if timeout == 1 { "" } else { "s" }
+            );
+            s.env().notice(base::Error::warning(text));
+            return Ok(false);
+        }
+        os::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    Ok(true)
 }
 
 fn log_memory(s: &dyn SysSession, args: &Args) -> Result<Datum> {
@@ -197,7 +222,10 @@ fn of_session(s: &dyn SysSession, name: &str, args: &Args) -> Option<Result<Datu
     Some(args.int(0).map(|id| {
         let found = s.sessions().into_iter().find(|i| i64::from(i.pid) == id);
         match (found, column) {
-            (Some(info), _) => super::table_rows::activity_value(&info, column),
+            (Some(info), _) => {
+                let may_see = s.may_see_session_of(info.user);
+                super::table_rows::activity_shown(&info, column, may_see)
+            }
             (None, "query") => Datum::text("<backend information not available>"),
             (None, _) => Datum::Null,
         }

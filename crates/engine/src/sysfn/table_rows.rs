@@ -200,15 +200,39 @@ fn activity(s: &dyn SysSession, args: &Args) -> Rows {
     let mut rows: Rows = sessions
         .iter()
         .filter(|i| only.is_none_or(|pid| i.pid == pid))
-        .map(|i| names.iter().map(|n| activity_value(i, n)).collect())
+        .map(|i| {
+            let may_see = s.may_see_session_of(i.user);
+            names.iter().map(|n| activity_shown(i, n, may_see)).collect()
+        })
         .collect();
+    let sees_parts = s.may_see_session_of(Oid::INVALID);
     for part in &PARTS {
         let pid = s.part_pid(part.0);
         if only.is_none_or(|wanted| wanted == pid) {
-            rows.push(names.iter().map(|n| part_value(s, *part, pid, n)).collect());
+            let value = |n: &&str| match (sees_parts, *n) {
+                (true, _) | (_, "pid") => part_value(s, *part, pid, n),
+                (false, "query") => text(NOT_SHOWN),
+                (false, _) => Datum::Null,
+            };
+            rows.push(names.iter().map(value).collect());
         }
     }
     rows
+}
+
+/// What others are told of a session's statement who may not see it.
+const NOT_SHOWN: &str = "<insufficient privilege>";
+
+/// What somebody is told of a session who may see all of it or not.
+pub(super) fn activity_shown(i: &SessionInfo, column: &str, may_see: bool) -> Datum {
+    match column {
+        "datid" | "pid" | "usesysid" | "application_name" | "backend_xid" | "backend_xmin" => {
+            activity_value(i, column)
+        }
+        _ if may_see => activity_value(i, column),
+        "query" => text(NOT_SHOWN),
+        _ => Datum::Null,
+    }
 }
 
 fn client_certificate(i: &SessionInfo, get: fn(&(String, String, String)) -> Datum) -> Datum {
@@ -253,7 +277,7 @@ fn part_value(
     }
 }
 
-pub(super) fn activity_value(i: &SessionInfo, column: &str) -> Datum {
+fn activity_value(i: &SessionInfo, column: &str) -> Datum {
     let time = |t: i64| if t == 0 { Datum::Null } else { Datum::I64(since_2000(t)) };
     match column {
         "datid" => Datum::U32(i.database.0),

@@ -141,6 +141,7 @@ const SESSION: &[FnDef] = &[
 ];
 
 fn setting(cx: &FnCtx, name: &str, missing_ok: bool) -> Result<Option<String>> {
+    cx.env.check_may_read_setting(name)?;
     match cx.env.setting(name) {
         Some(value) => Ok(Some(value)),
         None if missing_ok => Ok(None),

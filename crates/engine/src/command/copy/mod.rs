@@ -187,17 +187,17 @@ impl Session {
     fn check_copy_file(&self, stmt: &CopyStmt) -> Result<()> {
         let Some(name) = &stmt.filename else { return Ok(()) };
         let doing = if stmt.is_from { "from" } else { "to" };
-        if !self.core.is_superuser() {
-            let (what, role, verb) = match (stmt.is_program, stmt.is_from) {
-                (true, _) => ("COPY to or from an external program", "execute_server_program", ""),
-                (_, true) => ("COPY from a file", "read_server_files", ""),
-                _ => ("COPY to a file", "write_server_files", ""),
-            };
-            let _ = verb;
+        let (what, role, oid) = match (stmt.is_program, stmt.is_from) {
+            (true, _) => ("COPY to or from an external program", "execute_server_program", 4571),
+            (_, true) => ("COPY from a file", "read_server_files", 4569),
+            _ => ("COPY to a file", "write_server_files", 4570),
+        };
+        if !self.core.has_rights_of(base::Oid(oid))? {
+            let doing = if stmt.is_program { "to or from" } else { doing };
             return Err(err!(INSUFFICIENT_PRIVILEGE, "permission denied to {what}")
                 .detail(format!(
-                    "Only roles with privileges of the \"pg_{role}\" role may COPY {doing} a {}.",
-                    if stmt.is_program { "program" } else { "file" }
+                    "Only roles with privileges of the \"pg_{role}\" role may COPY {doing} {}.",
+                    if stmt.is_program { "an external program" } else { "a file" }
                 ))
                 .hint(
                     "Anyone can COPY to stdout or from stdin. psql's \\copy command also works \
@@ -280,12 +280,9 @@ impl Session {
                     .disk()
                     .open(Path::new(name), &OpenOptions::new().read_only());
                 let file = opened.map_err(|e| {
-                    err!(
-                        UNDEFINED_FILE,
-                        "could not open file \"{name}\" for reading: {}",
-                        e.reason()
-                    )
-                    .hint(
+                    let why = e.reason();
+                    let text = format!("could not open file \"{name}\" for reading: {why}");
+                    Error::new(e.sqlstate(), text).hint(
                         "COPY FROM instructs the PostgreSQL server process to read a file. You \
                          may want a client-side facility such as psql's \\copy.",
                     )
@@ -343,7 +340,9 @@ impl Session {
                 let open = OpenOptions::new().create().truncate();
                 let opened = self.core.database.disk().open(Path::new(name), &open);
                 let file = opened.map_err(|e| {
-                    err!(IO_ERROR, "could not open file \"{name}\" for writing: {e}").hint(
+                    let why = e.reason();
+                    let text = format!("could not open file \"{name}\" for writing: {why}");
+                    Error::new(e.sqlstate(), text).hint(
                         "COPY TO instructs the PostgreSQL server process to write a file. You \
                          may want a client-side facility such as psql's \\copy.",
                     )
