@@ -78,7 +78,7 @@ pub trait Backend: Send + Sync {
     }
     /// New values from the configuration files.
     /// Gives lines for the log.
-    fn reload(&self, settings: engine::settings::Defaults) -> Vec<String>;
+    fn reload(&self, settings: engine::settings::Defaults) -> Vec<Error>;
     /// Ends all work; with a checkpoint unless `immediate`.
     fn shutdown(&self, immediate: bool) -> Result<()>;
 }

@@ -168,7 +168,7 @@ impl Backend for Engine {
         self.database.set_auth_files(files);
     }
 
-    fn reload(&self, settings: Defaults) -> Vec<String> {
+    fn reload(&self, settings: Defaults) -> Vec<Error> {
         self.database.set_defaults(settings)
     }
 

@@ -12,7 +12,7 @@ use crate::pidfile::{Facts, LockFile};
 use crate::reactor::{Crew, Flushes, Reactor};
 use crate::shared::{Shared, State};
 use crate::tls::Tls;
-use base::{Error, Lsn, Result, Severity, err};
+use base::{Error, Lsn, Result, Severity, SqlState, err};
 use engine::settings::Defaults;
 use os::Disk;
 use os::poll::Signals;
@@ -502,26 +502,35 @@ fn reload(shared: &Arc<Shared>, data: &Path, command_line: &[(String, String)]) 
     let log = &shared.log;
     log.server("received SIGHUP, reloading configuration files");
     let loaded = config::load_all(data, command_line);
-    let path = data.join("postgresql.conf");
-    let contains = |what: &str| {
-        log.server(&format!("configuration file \"{}\" contains errors; {what}", path.display()));
+    let main = data.join("postgresql.conf").display().to_string();
+    let contains = |file: Option<&str>, what: &str| {
+        let file = file.unwrap_or(&main);
+        let e = err!(CONFIG_FILE_ERROR, "configuration file \"{file}\" contains errors; {what}");
+        log.error(None, &e.severity(Severity::Log));
     };
     match loaded {
         Ok((defaults, errors)) if defaults.entries().iter().any(|e| e.near.is_some()) => {
             for e in errors {
                 log.error(None, &e.severity(Severity::Log));
             }
-            contains("no changes were applied");
+            let at = defaults.entries().iter().rfind(|e| e.near.is_some());
+            contains(at.map(|e| &*e.file), "no changes were applied");
         }
         Ok((defaults, errors)) => {
-            let wrong = !errors.is_empty();
+            let mut wrong = !errors.is_empty();
             for e in errors {
                 log.error(None, &e.severity(Severity::Log));
             }
             let told = shared.backend.reload(defaults.clone());
-            told.iter().for_each(|line| log.server(line));
+            told.iter().for_each(|line| log.error(None, line));
+            let late = |e: &engine::settings::FileEntry| {
+                let start = format!("parameter \"{}\" cannot", e.name);
+                e.applied && told.iter().any(|t| t.message().starts_with(&start))
+            };
+            wrong |= told.iter().any(|t| t.code() == SqlState::CANT_CHANGE_RUNTIME_PARAM);
             if wrong {
-                contains("unaffected changes were applied");
+                let at = defaults.entries().iter().rfind(|e| e.error.is_some() || late(e));
+                contains(at.map(|e| &*e.file), "unaffected changes were applied");
             }
             shared.configure(&defaults);
             arm_restart(&defaults);
@@ -545,7 +554,7 @@ fn reload(shared: &Arc<Shared>, data: &Path, command_line: &[(String, String)]) 
         }
         Err(e) => {
             log.error(None, &e.severity(Severity::Log));
-            contains("no changes were applied");
+            contains(None, "no changes were applied");
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::log::Log;
 use crate::pidfile::Facts;
 use crate::postmaster::Serving;
 use crate::shared::Shared;
-use base::{Lsn, Oid, Result, err};
+use base::{Error, Lsn, Oid, Result, err};
 use engine::Interrupts;
 use engine::sink::{ResultColumn, Sink};
 use os::Disk;
@@ -77,7 +77,7 @@ impl Backend for Shareable {
     fn on_flush(&self, told: Arc<dyn Fn(Lsn) + Send + Sync>) {
         *self.0.told.lock() = Some(told);
     }
-    fn reload(&self, _: engine::settings::Defaults) -> Vec<String> {
+    fn reload(&self, _: engine::settings::Defaults) -> Vec<Error> {
         Vec::new()
     }
     fn shutdown(&self, _: bool) -> Result<()> {

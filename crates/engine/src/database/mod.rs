@@ -408,7 +408,7 @@ impl Database {
     }
 
     /// Takes the settings of a configuration that was read again.
-    pub fn set_defaults(&self, mut defaults: Defaults) -> Vec<String> {
+    pub fn set_defaults(&self, mut defaults: Defaults) -> Vec<Error> {
         note_presets(&mut defaults, &self.dir, &self.control.get());
         let told = defaults.continue_from(&self.defaults());
         self.set_predicate_limits(&defaults);

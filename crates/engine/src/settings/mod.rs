@@ -14,8 +14,9 @@ pub use resolved::timeouts_used;
 pub use resolved::{PlanCacheMode, Resolved, isolation_named, isolation_value};
 pub(crate) use resolved::{Timing, TrackFunctions};
 
+use crate::log::message;
 use base::settings::{self, SettingContext, SettingDef, SettingValue};
-use base::{Error, Result, bail, err};
+use base::{Error, Result, Severity, bail, err};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -197,7 +198,7 @@ impl Defaults {
 
     /// After the files were read again: what only a restart can change stays as it was in
     /// `before`. Gives lines for the log.
-    pub fn continue_from(&mut self, before: &Defaults) -> Vec<String> {
+    pub fn continue_from(&mut self, before: &Defaults) -> Vec<Error> {
         let mut told = Vec::new();
         for def in settings::all() {
             let i = def.index;
@@ -206,19 +207,29 @@ impl Defaults {
             }
             let name = def.name;
             if def.context <= SettingContext::Postmaster {
+                // What only follows from another setting has no line that could be wrong.
+                let follows =
+                    [self.sources[i], before.sources[i]].iter().all(|s| *s != Source::File);
                 self.values[i] = before.values[i].clone();
                 self.sources[i] = before.sources[i];
+                if follows {
+                    continue;
+                }
                 self.pending[i] = true;
-                told.push(format!(
-                    "parameter \"{name}\" cannot be changed without restarting the server"
-                ));
+                told.push(
+                    err!(
+                        CANT_CHANGE_RUNTIME_PARAM,
+                        "parameter \"{name}\" cannot be changed without restarting the server"
+                    )
+                    .severity(Severity::Log),
+                );
             } else if self.sources[i] == Source::File {
                 let value = def.show(&self.values[i]);
-                told.push(format!("parameter \"{name}\" changed to \"{value}\""));
+                told.push(message(format!("parameter \"{name}\" changed to \"{value}\"")));
             } else {
-                told.push(format!(
+                told.push(message(format!(
                     "parameter \"{name}\" removed from configuration file, reset to default"
-                ));
+                )));
             }
         }
         told
