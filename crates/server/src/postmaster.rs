@@ -243,7 +243,12 @@ fn run(args: &[String], open: &Open, log: &Arc<Log>) -> Result<i32> {
         group: defaults.show("unix_socket_group"),
     };
     open_unix_sockets(&mut listeners, &disk, &socket_dirs, (&facts, &access), log)?;
-    let hba = Hba::read(&hba_path(&data, &defaults))?;
+    let path = hba_path(&data, &defaults);
+    let hba = Hba::read(&path).map_err(|errors| {
+        tell_all(log, errors);
+        let text = format!("could not load {}", path.display());
+        Error::new(SqlState::INTERNAL_ERROR, text).severity(Severity::Fatal)
+    })?;
     let tls = Tls::load(&data, &defaults, When::Start)?;
     let settings = defaults.clone();
     let auth_files = AuthPaths {
@@ -255,7 +260,9 @@ fn run(args: &[String], open: &Open, log: &Arc<Log>) -> Result<i32> {
     let backend = open(&disk, &data, defaults, log)?;
     let shared = Shared::new(backend, log.clone(), hba);
     shared.set_tls(tls);
-    load_ident(&shared, &auth_files.ident);
+    if !load_ident(&shared, &auth_files.ident) {
+        log.server(&format!("could not load {}", auth_files.ident.display()));
+    }
     shared.backend.on_auth_files(Arc::new(auth_files));
     shared.configure(&settings);
     let cores = os::thread::available_parallelism();
@@ -403,13 +410,22 @@ impl engine::AuthFiles for AuthPaths {
 }
 
 /// Without maps the server can do, so a file that is wrong is told of and no more.
-fn load_ident(shared: &Shared, path: &Path) {
+/// False if the file cannot be used.
+fn load_ident(shared: &Shared, path: &Path) -> bool {
     match Ident::read(path) {
         Ok(ident) => shared.set_ident(ident),
-        Err(e) => {
-            shared.log.error(None, &e.severity(Severity::Log));
-            shared.log.server(&format!("could not load {}", path.display()));
+        Err(errors) => {
+            tell_all(&shared.log, errors);
+            return false;
         }
+    }
+    true
+}
+
+/// Writes what is wrong with a file's lines.
+fn tell_all(log: &Log, errors: Vec<Error>) {
+    for e in errors {
+        log.error(None, &e.severity(Severity::Log));
     }
 }
 
@@ -536,14 +552,18 @@ fn reload(shared: &Arc<Shared>, data: &Path, command_line: &[(String, String)]) 
             arm_restart(&defaults);
             log.configure(LogConfig::of(&defaults));
             log.reconfigure_files(&defaults);
-            match Hba::read(&hba_path(data, &defaults)) {
+            let path = hba_path(data, &defaults);
+            match Hba::read(&path) {
                 Ok(hba) => shared.set_hba(hba),
-                Err(e) => {
-                    log.error(None, &e.severity(Severity::Log));
-                    log.server("pg_hba.conf was not reloaded");
+                Err(errors) => {
+                    tell_all(log, errors);
+                    log.server(&format!("{} was not reloaded", path.display()));
                 }
             }
-            load_ident(shared, &ident_path(data, &defaults));
+            let path = ident_path(data, &defaults);
+            if !load_ident(shared, &path) {
+                log.server(&format!("{} was not reloaded", path.display()));
+            }
             match Tls::load(data, &defaults, When::Reload) {
                 Ok(tls) => shared.set_tls(tls),
                 Err(e) => {

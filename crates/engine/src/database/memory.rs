@@ -124,6 +124,7 @@ impl Database {
         if waits {
             tag.push_str(" waiting");
         }
+        let xid = self.storage.txn.transaction_of(info.pid);
         let who = who.or_else(|| info.background.then(|| self.part("autovacuum worker")));
         let line = LogLine {
             who: who.as_deref(),
@@ -131,7 +132,7 @@ impl Database {
             tag: tag.trim_start(),
             application: &info.application_name,
             vxid,
-            xid: info.xid.unwrap_or(0),
+            xid: xid.and_then(|found| found.0).map_or(0, |xid| xid.0),
             query_id: info.query_id,
             ..LogLine::of_server(e)
         };

@@ -1,7 +1,7 @@
 //! `pg_ident.conf`: which roles a user of the outside world may be.
 
 use super::tokens::{self, Line, Word};
-use base::Result;
+use base::{Error, Result};
 use engine::{IdentMapping, Regex};
 use std::path::Path;
 
@@ -54,7 +54,7 @@ fn mapping(line: &Line) -> std::result::Result<Mapping, String> {
         None => Name::Plain(system.text.clone()),
     };
     let role_pattern = match role.text.strip_prefix('/') {
-        Some(p) if !role.quoted => Some(pattern(p)?),
+        Some(p) => Some(pattern(p)?),
         _ => None,
     };
     Ok(Mapping { map: map.text.clone(), system, role: role.clone(), role_pattern })
@@ -62,12 +62,8 @@ fn mapping(line: &Line) -> std::result::Result<Mapping, String> {
 
 impl Ident {
     /// Reads the file; a line that is wrong makes it unusable.
-    pub fn read(path: &Path) -> Result<Ident> {
-        let mut mappings = Vec::new();
-        for line in tokens::read(path)? {
-            mappings.push(mapping(&line).map_err(|e| super::line_error(&line, &e))?);
-        }
-        Ok(Ident { mappings })
+    pub fn read(path: &Path) -> std::result::Result<Ident, Vec<Error>> {
+        super::all_of(path, mapping).map(|mappings| Ident { mappings })
     }
 
     /// True if a map lets this outside user be this role. Without a map the names must be equal.

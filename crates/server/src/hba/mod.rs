@@ -10,7 +10,7 @@ mod tokens;
 pub use ldap::Ldap;
 pub use radius::{Radius, RadiusServer};
 
-use base::{Error, Result, err};
+use base::{Error, Result, SqlState};
 use engine::HbaRule;
 use engine::Regex;
 use parse::{named, rule};
@@ -150,22 +150,38 @@ pub struct Who<'a> {
 /// A line that cannot be used, as an error.
 fn line_error(line: &Line, text: &str) -> Error {
     let place = format!("line {} of configuration file \"{}\"", line.number, line.file.display());
-    err!(CONFIG_FILE_ERROR, "{text}").context(place)
+    let code = match text {
+        t if t.starts_with("invalid regular expression") => SqlState::INVALID_REGULAR_EXPRESSION,
+        t if t.starts_with("could not open file") => SqlState::UNDEFINED_FILE,
+        _ => SqlState::CONFIG_FILE_ERROR,
+    };
+    Error::new(code, text).context(place)
+}
+
+/// What all lines of a file mean, or what is wrong with each of those that are.
+fn all_of<T>(
+    path: &Path,
+    read: impl Fn(&Line) -> std::result::Result<T, String>,
+) -> std::result::Result<Vec<T>, Vec<Error>> {
+    let lines = tokens::read(path).map_err(|e| vec![e])?;
+    let (mut all, mut errors) = (Vec::new(), Vec::new());
+    for line in &lines {
+        match read(line) {
+            Ok(found) => all.push(found),
+            Err(e) => errors.push(line_error(line, &e)),
+        }
+    }
+    if errors.is_empty() { Ok(all) } else { Err(errors) }
 }
 
 impl Hba {
-    /// Reads the file.
-    pub fn read(path: &Path) -> Result<Hba> {
-        let mut rules = Vec::new();
-        for line in tokens::read(path)? {
-            rules.push(rule(&line).map_err(|e| line_error(&line, &e))?);
-        }
+    /// Reads the file; a line that is wrong makes it unusable.
+    pub fn read(path: &Path) -> std::result::Result<Hba, Vec<Error>> {
+        let rules = all_of(path, rule)?;
         if rules.is_empty() {
             let path = path.display();
-            return Err(err!(
-                CONFIG_FILE_ERROR,
-                "configuration file \"{path}\" contains no entries"
-            ));
+            let text = format!("configuration file \"{path}\" contains no entries");
+            return Err(vec![Error::new(SqlState::CONFIG_FILE_ERROR, text)]);
         }
         Ok(Hba { rules })
     }
@@ -312,7 +328,7 @@ impl Pattern {
 mod tests {
     use super::*;
 
-    fn hba(text: &str) -> Result<Hba> {
+    fn hba(text: &str) -> std::result::Result<Hba, Vec<Error>> {
         use std::sync::atomic::{AtomicU32, Ordering};
         static N: AtomicU32 = AtomicU32::new(0);
         let n = N.fetch_add(1, Ordering::Relaxed);
@@ -360,7 +376,7 @@ mod tests {
             ("local a,b c,d trust,md5", "multiple values specified for authentication type"),
             ("host all all 1.2.3.4/33 md5", "invalid CIDR mask in address \"1.2.3.4/33\""),
         ] {
-            assert_eq!(hba(text).unwrap_err().fields().message, message, "{text}");
+            assert_eq!(hba(text).unwrap_err()[0].fields().message, message, "{text}");
         }
     }
 }

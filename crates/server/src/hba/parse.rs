@@ -19,7 +19,7 @@ fn patterns(fields: &[Vec<Word>], at: usize, missing: &str) -> Parsed<Vec<Patter
     let words = fields.get(at).ok_or_else(|| format!("end-of-line before {missing}"))?;
     let one = |word: &Word| {
         let regex = match word.text.strip_prefix('/') {
-            Some(text) if !word.quoted => Some(ident::pattern(text)?),
+            Some(text) => Some(ident::pattern(text)?),
             _ => None,
         };
         Ok(Pattern { word: word.clone(), regex })
@@ -204,8 +204,10 @@ fn address(word: &Word, fields: &[Vec<Word>], next: &mut usize) -> Parsed<Addres
     // The mask is a field of its own.
     let mask = single(fields, *next, "netmask specification", "netmask")?;
     *next += 1;
-    let mask: IpAddr =
-        mask.text.parse().map_err(|_| format!("invalid IP mask \"{}\"", mask.text))?;
+    let mask: IpAddr = mask
+        .text
+        .parse()
+        .map_err(|_| format!("invalid IP mask \"{}\": Name or service not known", mask.text))?;
     if mask.is_ipv4() != ip.is_ipv4() {
         return Err("IP address and mask do not match".into());
     }

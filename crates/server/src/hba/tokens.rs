@@ -49,7 +49,7 @@ pub fn read(path: &Path) -> Result<Vec<Line>> {
 fn text_of(path: &Path) -> std::result::Result<String, String> {
     match disk().read(path) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-        Err(e) => Err(e.to_string()),
+        Err(e) => Err(e.reason()),
     }
 }
 
