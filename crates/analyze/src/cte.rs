@@ -66,6 +66,7 @@ impl Analyzer<'_> {
                 query: Box::new(Query::new(CmdType::Select)),
                 recursive: refers,
                 ref_count: 0,
+                aliased: !cte.columns.is_empty(),
                 col_names: cte.columns.iter().map(|c| c.name.clone()).collect(),
                 col_types: Vec::new(),
                 col_typmods: Vec::new(),

@@ -347,6 +347,9 @@ pub struct Cte {
     pub recursive: bool,
     /// How often it is referred to.
     pub ref_count: u32,
+    /// Columns are named behind its name.
+    #[serde(default)]
+    pub aliased: bool,
     pub col_names: Vec<String>,
     pub col_types: Vec<Oid>,
     pub col_typmods: Vec<i32>,

@@ -96,9 +96,12 @@ fn view_text(
     };
     let Some(query) = &query else { return Ok(None) };
     let names = ViewNames::new(s.view(), s.env().io());
-    let columns: Vec<String> =
-        view.tuple.attrs.iter().filter(|a| !a.dropped).map(|a| a.name.to_string()).collect();
-    Ok(Some(ir::deparse::query(query, Some(&columns), &names, style, wrap)?))
+    Ok(Some(ir::deparse::query(query, Some(&present_columns(view)), &names, style, wrap)?))
+}
+
+/// The names of a relation's columns.
+fn present_columns(rel: &RelationDesc) -> Vec<String> {
+    rel.tuple.attrs.iter().filter(|a| !a.dropped).map(|a| a.name.to_string()).collect()
 }
 
 /// A rule's stored queries: a list, or a single one.
@@ -155,9 +158,10 @@ fn rule_text(
         }
         None => Vec::new(),
     };
+    let columns = (rule.event == b'1').then(|| present_columns(rel));
     let texts: Result<Vec<String>> = queries
         .iter()
-        .map(|q| ir::deparse::query(q, None, &names, Style::pretty(pretty), 0))
+        .map(|q| ir::deparse::query(q, columns.as_deref(), &names, Style::pretty(pretty), 0))
         .collect();
     match texts?.as_slice() {
         [] => out.push_str("NOTHING;"),

@@ -92,6 +92,17 @@ impl Names for ViewNames<'_> {
         (t.kind == b'c').then(|| self.columns(t.relation))
     }
 
+    fn outputs(&self, function: Oid) -> Option<Vec<String>> {
+        let p = self.view.find_proc(function).ok()??;
+        let modes = p.arg_modes.as_ref()?.iter().enumerate();
+        let name = |i: usize| p.arg_names.as_ref().and_then(|n| n.get(i).cloned());
+        let outputs: Vec<String> = modes
+            .filter(|(_, mode)| matches!(mode, b'o' | b'b' | b't'))
+            .map(|(i, _)| name(i).unwrap_or_default())
+            .collect();
+        (outputs.len() > 1).then_some(outputs)
+    }
+
     fn value_text(&self, type_oid: Oid, value: &Datum) -> String {
         let mut out = Vec::new();
         match types::io::output(type_oid, value, &self.io, &mut out) {

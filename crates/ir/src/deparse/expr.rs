@@ -27,14 +27,15 @@ impl<'a> Printer<'a> {
                 self.put(")");
             }
             Expr::Window(w) => self.window_func(w),
-            Expr::Subscript(s) => self.subscript(s, implicit),
+            Expr::Subscript(s) => self.subscript(s, expr, implicit),
             Expr::SubLink(s) => self.sublink(s),
             Expr::SubPlan(s) => self.subplan(s),
             Expr::FieldSelect { arg, field, .. } => self.field(arg, *field),
             Expr::FieldStore { values, .. } => {
-                self.put("ROW(");
+                let one = values.len() == 1;
+                self.put(if one { "" } else { "ROW(" });
                 self.list(values, |p, e| p.expr(e, false));
-                self.put(")");
+                self.put(if one { "" } else { ")" });
             }
             Expr::Relabel { arg, ty, typmod, form, .. }
             | Expr::ArrayCoerce { arg, ty, typmod, form, .. }
@@ -252,15 +253,25 @@ impl<'a> Printer<'a> {
         self.close();
     }
 
-    fn subscript(&mut self, s: &'a SubscriptRef, implicit: bool) {
-        let bare = matches!(&*s.container, Expr::Var(_) | Expr::FieldSelect { .. });
-        if !bare {
-            self.put("(");
+    fn subscript(&mut self, s: &'a SubscriptRef, whole: &'a Expr, implicit: bool) {
+        if let (Expr::CaseTest { .. }, Some(_)) = (&*s.container, &s.assign) {
+            // An element of an array within a row that is assigned to: the row is not shown either.
+            return self.expr(super::modify::assigned(whole), implicit);
         }
-        self.expr(&s.container, implicit);
-        if !bare {
-            self.put(")");
+        let container = super::fields::below_relabel(&s.container);
+        let bare = matches!(container, Expr::Var(_) | Expr::FieldSelect { .. });
+        self.put(if bare { "" } else { "(" });
+        self.expr(container, implicit);
+        self.put(if bare { "" } else { ")" });
+        if s.assign.is_some() {
+            let value = self.assignment_path(whole);
+            self.put(" := ");
+            return self.expr(value, implicit);
         }
+        self.subscripts(s);
+    }
+
+    pub(super) fn subscripts(&mut self, s: &'a SubscriptRef) {
         for (i, upper) in s.upper.iter().enumerate() {
             self.put("[");
             if let Some(lower) = s.lower.get(i) {
@@ -273,41 +284,6 @@ impl<'a> Printer<'a> {
                 self.expr(e, false);
             }
             self.put("]");
-        }
-        if let Some(value) = &s.assign {
-            self.put(" := ");
-            self.expr(value, implicit);
-        }
-    }
-
-    fn field(&mut self, arg: &'a Expr, field: i16) {
-        let bare = matches!(arg, Expr::Subscript(_) | Expr::FieldSelect { .. });
-        if !bare {
-            self.put("(");
-        }
-        self.expr(arg, true);
-        if !bare {
-            self.put(")");
-        }
-        let fields = self.row_fields(arg);
-        let name = fields.get(field as usize - 1).cloned().unwrap_or_else(|| format!("f{field}"));
-        self.put(".");
-        self.put_ident(&name);
-    }
-
-    /// Names of a row's fields.
-    fn row_fields(&self, arg: &Expr) -> Vec<String> {
-        if let Some(fields) = self.names.fields(arg.ty()) {
-            return fields;
-        }
-        match arg {
-            Expr::Row(r) => r.names.clone(),
-            Expr::Var(v) if v.attno == 0 => {
-                let index = v.varno as usize - 1;
-                let columns = self.scope(v.levels_up).and_then(|s| s.columns.get(index).cloned());
-                columns.unwrap_or_default()
-            }
-            _ => Vec::new(),
         }
     }
 

@@ -133,10 +133,7 @@ impl<'a> Printer<'a> {
 
     /// A function in FROM must look like a call.
     fn from_function(&mut self, expr: &'a Expr) {
-        let call = matches!(
-            expr,
-            Expr::Func(_) | Expr::Coalesce { .. } | Expr::MinMax { .. } | Expr::SqlValue { .. }
-        );
+        let call = super::looks_like_call(expr);
         self.put(if call { "" } else { "CAST(" });
         self.expr(expr, true);
         if !call {
@@ -160,9 +157,8 @@ impl<'a> Printer<'a> {
     }
 
     fn column_list(&mut self, index: u32) {
-        let columns = self.scopes.last().map(|s| s.columns.clone());
-        let Some(columns) = columns else { return };
-        let names = columns[index as usize - 1].iter().filter(|c| !c.is_empty());
+        let listed = self.scopes.last().map(|s| s.listed_names.clone());
+        let names = listed.as_ref().and_then(|l| l.get(index as usize - 1)).into_iter().flatten();
         let text: Vec<String> = names.map(|c| quote_ident(c)).collect();
         if !text.is_empty() {
             self.put(&format!("({})", text.join(", ")));
@@ -191,9 +187,9 @@ impl<'a> Printer<'a> {
         self.from_item(&join.right, query);
         self.put(if right_paren { ")" } else { "" });
         if !join.using.is_empty() {
-            self.put(" USING (");
-            self.list(&join.using, |p, n| p.put_ident(n));
-            self.put(")");
+            let names = self.scopes.last().and_then(|s| s.using.get(join.rtindex as usize - 1));
+            let names: Vec<String> = names.into_iter().flatten().map(|n| quote_ident(n)).collect();
+            self.put(&format!(" USING ({})", names.join(", ")));
             if let Some(name) = &join.using_alias {
                 self.put(" AS ");
                 self.put_ident(name);

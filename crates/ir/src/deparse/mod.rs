@@ -4,8 +4,10 @@
 //! [`PlanPrinter`] (conditions in EXPLAIN). Names of objects come through [`Names`].
 
 mod call;
+mod columns;
 mod constant;
 mod expr;
+mod fields;
 mod from;
 mod json;
 mod modify;

@@ -1,7 +1,7 @@
 //! INSERT, UPDATE and DELETE: actions of rules, bodies of functions.
 
 use super::{Printer, STEP};
-use crate::expr::{Expr, ParamKind, SubscriptRef, TargetEntry};
+use crate::expr::{CoercionForm, Expr, ParamKind, TargetEntry};
 use crate::query::*;
 
 impl<'a> Printer<'a> {
@@ -194,44 +194,53 @@ impl<'a> Printer<'a> {
             }
             let name = column(columns, entry);
             self.put_ident(&name);
-            self.assignment_path(&entry.expr);
+            let value = self.assignment_path(&entry.expr);
             self.put(" = ");
-            self.expr(assigned(&entry.expr), false);
+            self.expr(value, false);
         }
     }
 
-    /// Prints the subscripts and fields of a partial assignment.
-    fn assignment_path(&mut self, expr: &'a Expr) {
-        if let Expr::Subscript(s) = expr
-            && s.assign.is_some()
-        {
-            for (i, upper) in s.upper.iter().enumerate() {
-                self.put("[");
-                if let Some(lower) = s.lower.get(i) {
-                    if let Some(e) = lower {
-                        self.expr(e, false);
-                    }
-                    self.put(":");
+    /// Prints the subscripts and fields of a partial assignment; gives its value.
+    pub(super) fn assignment_path(&mut self, expr: &'a Expr) -> &'a Expr {
+        let mut at = expr;
+        while let Some(inner) = inner_assignment(at) {
+            match at {
+                Expr::Subscript(s) => self.subscripts(s),
+                Expr::FieldStore { fields, ty, .. } => {
+                    let names = self.names.fields(*ty).unwrap_or_default();
+                    let field = fields.first().map_or(0, |f| *f as usize);
+                    let name = field.checked_sub(1).and_then(|i| names.get(i));
+                    self.put(".");
+                    self.put_ident(name.map_or("?", |n| n));
                 }
-                if let Some(e) = upper {
-                    self.expr(e, false);
-                }
-                self.put("]");
+                _ => {}
             }
+            at = inner;
         }
+        at
+    }
+}
+
+/// What is assigned to a part of a value, if that is what the expression does.
+fn inner_assignment(expr: &Expr) -> Option<&Expr> {
+    match expr {
+        Expr::Subscript(s) => s.assign.as_deref(),
+        Expr::FieldStore { values, .. } => values.first(),
+        Expr::CoerceToDomain { arg, form: CoercionForm::ImplicitCast, .. }
+        | Expr::Relabel { arg, form: CoercionForm::ImplicitCast, .. } => {
+            inner_assignment(arg).map(|_| &**arg)
+        }
+        _ => None,
     }
 }
 
 /// The value of an assignment, whole or partial.
-fn assigned(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Subscript(s) => match &**s {
-            SubscriptRef { assign: Some(value), .. } => value,
-            _ => expr,
-        },
-        Expr::FieldStore { values, .. } => values.first().unwrap_or(expr),
-        _ => expr,
+pub(super) fn assigned(expr: &Expr) -> &Expr {
+    let mut at = expr;
+    while let Some(inner) = inner_assignment(at) {
+        at = inner;
     }
+    at
 }
 
 fn column(columns: &[String], entry: &TargetEntry) -> String {

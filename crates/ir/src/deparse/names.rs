@@ -58,6 +58,8 @@ pub trait Names {
     fn type_collation(&self, oid: Oid) -> Oid;
     /// The fields' names of a composite type; `None` if it is not one.
     fn fields(&self, type_oid: Oid) -> Option<Vec<String>>;
+    /// The names of a function's output parameters, if it has several; empty where there is none.
+    fn outputs(&self, function: Oid) -> Option<Vec<String>>;
     /// A value as its type's output function writes it.
     fn value_text(&self, type_oid: Oid, value: &Datum) -> String;
 }

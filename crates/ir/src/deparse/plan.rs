@@ -49,6 +49,20 @@ impl<'a> PlanScope<'a> {
         }
     }
 
+    /// What a column of a subquery or CTE stands for at the node that scans it.
+    pub fn scanned(&self, var: &Var) -> Option<(PlanScope<'a>, &'a Expr)> {
+        let node = matches!(self.plan.node, PlanNode::SubqueryScan(_) | PlanNode::CteScan(_));
+        let child = self.inner().filter(|_| node)?;
+        let target = child.target.iter().find(|t| t.resno == var.attno)?;
+        Some((self.child(child), &target.expr))
+    }
+
+    /// The columns of an entry, as the statement knows them.
+    pub fn entry_columns(&self, varno: u32) -> Option<Vec<String>> {
+        let rte = self.stmt.rtable.get((varno as usize).checked_sub(1)?)?;
+        Some(rte.eref.columns.clone())
+    }
+
     /// The column of the parent table that an append's column is: its members' columns are not
     /// named one by one.
     pub fn parent_column(&self, var: &Var) -> Option<(u32, i16)> {
@@ -101,7 +115,7 @@ impl<'a> PlanScope<'a> {
     }
 
     /// The expression that gives an exec param its value here, with its place.
-    fn referent(&self, id: u32) -> Option<(PlanScope<'a>, &'a Expr)> {
+    pub fn referent(&self, id: u32) -> Option<(PlanScope<'a>, &'a Expr)> {
         let mut child = self.plan;
         let mut in_same_plan = true;
         for (i, ancestor) in self.ancestors.iter().enumerate().rev() {
@@ -264,7 +278,7 @@ impl<'a> PlanPrinter<'a> {
     /// A printer for the statement. `used` are the range-table indexes that its scans read: only
     /// they get names.
     pub fn new(stmt: &'a PlannedStmt, used: &HashSet<u32>, names: &'a dyn Names) -> Self {
-        let scope = Scope::of_rtable(&stmt.rtable, Some(used), &[], names);
+        let scope = Scope::of_rtable(&stmt.rtable, used, names);
         PlanPrinter { stmt, names, scope }
     }
 

@@ -110,7 +110,7 @@ impl<'a> Printer<'a> {
                 self.put(", ");
             }
             self.put_ident(&cte.name);
-            if renamed(cte) {
+            if cte.aliased || renamed(cte) {
                 self.put("(");
                 self.list(&cte.col_names, |p, n| p.put_ident(n));
                 self.put(")");

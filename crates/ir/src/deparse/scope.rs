@@ -1,5 +1,6 @@
 //! What names a query's range table has while it is printed.
 
+use super::columns::{EntryColumns, name_columns};
 use super::plan::PlanScope;
 use super::{Names, Printer, Relation, quote_ident};
 use crate::expr::{Expr, ReturningKind, Var};
@@ -11,12 +12,18 @@ use std::rc::Rc;
 #[derive(Clone)]
 pub(super) struct Scope<'a> {
     pub rtable: &'a [Rte],
+    /// The query whose range table it is.
+    pub query: Option<&'a Query>,
     /// What columns of an entry are qualified with.
     pub tables: Rc<Vec<Option<String>>>,
     /// Names of an entry's columns.
     pub columns: Rc<Vec<Vec<String>>>,
     /// The entry's columns must be named in FROM.
     pub list_columns: Rc<Vec<bool>>,
+    /// What FROM calls an entry's columns, those that came after the query included.
+    pub listed_names: Rc<Vec<Vec<String>>>,
+    /// Names that USING of an entry that is a join is printed with.
+    pub using: Rc<Vec<Vec<String>>>,
     /// What a plan's special columns mean.
     pub plan: Option<PlanScope<'a>>,
     /// Names of old and new rows in RETURNING.
@@ -28,9 +35,12 @@ impl<'a> Scope<'a> {
         let list_columns = vec![false; columns.len()];
         Scope {
             rtable: &[],
+            query: None,
             tables: Rc::new(tables),
             columns: Rc::new(columns),
             list_columns: Rc::new(list_columns),
+            listed_names: Rc::default(),
+            using: Rc::default(),
             plan: None,
             old_new: ("old".into(), "new".into()),
         }
@@ -44,49 +54,69 @@ impl<'a> Scope<'a> {
         )
     }
 
-    /// The scope of a range table. Only entries that `used` names (all if `None`) get a name; a
-    /// name that an outer scope or an earlier entry has is made unique by a number.
-    pub fn of_rtable(
-        rtable: &'a [Rte],
-        used: Option<&HashSet<u32>>,
-        outer: &[Scope],
-        names: &dyn Names,
-    ) -> Scope<'a> {
-        let mut taken: HashSet<String> =
-            outer.iter().flat_map(|s| s.tables.iter().flatten().cloned()).collect();
-        let mut tables = Vec::new();
-        for (i, rte) in rtable.iter().enumerate() {
-            let wanted = used.is_none_or(|u| u.contains(&(i as u32 + 1)));
-            let name = table_name(rte, names).filter(|_| wanted);
-            tables.push(name.map(|n| unique(n, &mut taken)));
-        }
-        let mut columns = Vec::new();
-        let mut list = Vec::new();
-        for rte in rtable {
-            let (own, listed) = column_names(rte, names);
-            columns.push(own);
-            list.push(listed);
-        }
+    /// The scope of a plan's range table. Only entries in `used` get a name; a name that an
+    /// earlier entry has is made unique by a number.
+    pub fn of_rtable(rtable: &'a [Rte], used: &HashSet<u32>, names: &dyn Names) -> Scope<'a> {
+        let tables = table_names(rtable, |i| used.contains(&i), HashSet::new(), names);
+        let columns = rtable.iter().map(|rte| column_names(rte, names)).collect();
         let mut scope = Scope::with(tables, columns);
         scope.rtable = rtable;
-        scope.list_columns = Rc::new(list);
         scope
     }
 
-    /// The scope of a query within outer ones.
+    /// The scope of a query within outer ones, whose tables' names are taken.
     pub fn of_query(query: &'a Query, outer: &[Scope], names: &dyn Names) -> Scope<'a> {
-        Scope::of_rtable(&query.rtable, None, outer, names)
+        let taken = outer.iter().flat_map(|s| s.tables.iter().flatten().cloned()).collect();
+        let tables = table_names(&query.rtable, |_| true, taken, names);
+        let entries = name_columns(query, names);
+        let columns = entries
+            .iter()
+            .map(|e| e.names.iter().map(|n| n.clone().unwrap_or_default()).collect())
+            .collect();
+        let mut scope = Scope::with(tables, columns);
+        scope.rtable = &query.rtable;
+        scope.query = Some(query);
+        scope.list_columns = Rc::new(entries.iter().map(|e| e.listed).collect());
+        let listed = |e: &EntryColumns| e.present.iter().map(|(n, _)| n.clone()).collect();
+        scope.listed_names = Rc::new(entries.iter().map(listed).collect());
+        scope.using = Rc::new(entries.into_iter().map(|e| e.using).collect());
+        scope
     }
 }
 
-fn unique(name: String, taken: &mut HashSet<String>) -> String {
-    let mut candidate = name.clone();
+/// The name, or the first of it with a number behind that is not taken. A name stays within its
+/// greatest length.
+pub(super) fn unique_among(name: &str, taken: impl Fn(&str) -> bool) -> String {
+    const LENGTH_MAX: usize = 63;
+    let mut candidate = name.to_string();
     let mut n = 0;
-    while !taken.insert(candidate.clone()) {
+    while taken(&candidate) {
         n += 1;
-        candidate = format!("{name}_{n}");
+        let number = format!("_{n}");
+        let keep = name.floor_char_boundary(LENGTH_MAX - number.len());
+        candidate = format!("{}{number}", &name[..keep]);
     }
     candidate
+}
+
+fn unique(name: String, taken: &mut HashSet<String>) -> String {
+    let name = unique_among(&name, |n| taken.contains(n));
+    taken.insert(name.clone());
+    name
+}
+
+/// Different names for the entries that `wanted` takes.
+fn table_names(
+    rtable: &[Rte],
+    wanted: impl Fn(u32) -> bool,
+    mut taken: HashSet<String>,
+    names: &dyn Names,
+) -> Vec<Option<String>> {
+    let named = rtable.iter().enumerate().map(|(i, rte)| {
+        let name = table_name(rte, names).filter(|_| wanted(i as u32 + 1));
+        name.map(|n| unique(n, &mut taken))
+    });
+    named.collect()
 }
 
 fn table_name(rte: &Rte, names: &dyn Names) -> Option<String> {
@@ -102,8 +132,8 @@ fn table_name(rte: &Rte, names: &dyn Names) -> Option<String> {
     }
 }
 
-/// Names of an entry's columns, and whether they must be listed after its alias.
-fn column_names(rte: &Rte, names: &dyn Names) -> (Vec<String>, bool) {
+/// Names of an entry's columns in a plan.
+fn column_names(rte: &Rte, names: &dyn Names) -> Vec<String> {
     let given = rte.alias.as_ref().map_or(&[][..], |a| &a.columns);
     let real = match &rte.kind {
         RteKind::Relation { relid, .. } => names.columns(*relid),
@@ -120,16 +150,7 @@ fn column_names(rte: &Rte, names: &dyn Names) -> (Vec<String>, bool) {
         };
         own.push(if name.is_empty() { String::new() } else { unique(name.clone(), &mut taken) });
     }
-    let listed = match &rte.kind {
-        RteKind::Relation { .. } => own != real,
-        RteKind::Function { functions, .. } if functions.iter().any(|f| f.is_table()) => {
-            !given.is_empty()
-        }
-        RteKind::Function { .. } => true,
-        RteKind::Join { .. } => !given.is_empty(),
-        _ => !given.is_empty() || own != real,
-    };
-    (own, listed)
+    own
 }
 
 /// Name of a system column.
@@ -202,6 +223,7 @@ impl<'a> Printer<'a> {
             n if n < 0 => Some(system_column(n).to_string()),
             n => scope.columns.get(index).and_then(|c| c.get(n as usize - 1)).cloned(),
         };
+        let name = name.filter(|n| !n.is_empty());
         let name = name.or_else(|| (attno > 0).then(|| "?dropped?column?".to_string()));
         let table = match var.returning {
             ReturningKind::Default => scope.tables.get(shown).cloned().flatten(),
