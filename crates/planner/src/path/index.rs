@@ -182,6 +182,7 @@ impl Root<'_> {
             Expr::NullTest { arg, is_row: false, .. } if info.is_btree && is_key(arg) => {
                 Ok(make(vec![r.clause.clone()], false))
             }
+            Expr::RowCompare { .. } if info.is_btree => self.match_row(info, column, r),
             Expr::Bool { op: BoolOp::Or, args, .. } if info.is_btree => {
                 Ok(self.match_or(info, column, args)?.and_then(|q| make(vec![q], false)))
             }

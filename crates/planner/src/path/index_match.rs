@@ -1,5 +1,5 @@
 //! Conditions that are not written as an index wants them, but can be said so: ORs of equalities,
-//! and patterns that begin with fixed text.
+//! comparisons of rows, and patterns that begin with fixed text.
 
 use super::IndexClause;
 use super::index::strip;
@@ -8,14 +8,16 @@ use crate::rel::{IndexInfo, Restriction};
 use crate::root::Root;
 use crate::selectivity::pattern;
 use base::{Oid, Result};
-use ir::{ArrayExpr, Const, Expr, OpExpr, OpKind, ScalarArrayOpExpr};
+use ir::{ArrayExpr, Const, Expr, OpExpr, OpKind, RowCompareOp, ScalarArrayOpExpr};
 use std::rc::Rc;
 use types::Datum;
 
 /// B-tree strategies.
 const LESS: i16 = 1;
+const NOT_GREATER: i16 = 2;
 const EQUAL: i16 = 3;
 const NOT_LESS: i16 = 4;
+const GREATER: i16 = 5;
 
 impl Root<'_> {
     /// `x = a OR x = b` as `x = ANY (ARRAY[a, b])`, for any operator of the index.
@@ -94,6 +96,91 @@ impl Root<'_> {
             args: vec![first.args[0].clone(), array],
             location: None,
         })))
+    }
+
+    /// A comparison of rows whose first column is the index's: as many columns of it as the index
+    /// has, in whatever places.
+    pub(super) fn match_row(
+        &self,
+        info: &IndexInfo,
+        column: usize,
+        r: &Rc<Restriction>,
+    ) -> Result<Option<IndexClause>> {
+        let Expr::RowCompare { op, ops, collations, left, right, .. } = &r.clause else {
+            return Ok(None);
+        };
+        let is_key = |e: &Expr, n: usize| strip(e) == strip(&info.columns[n]);
+        let (mine, theirs, op, flipped) = if is_key(&left[0], column) {
+            (left, right, *op, false)
+        } else if is_key(&right[0], column) {
+            (right, left, commuted(*op), true)
+        } else {
+            return Ok(None);
+        };
+        let rel = self.relids_of(&info.columns[column]);
+        let mut found: Vec<RowColumn> = Vec::new();
+        for (i, (own, value)) in mine.iter().zip(theirs).enumerate() {
+            let mut places = (0..info.desc.n_keys as usize).filter(|n| is_key(own, *n));
+            let Some(at) = (if i == 0 { Some(column) } else { places.next() }) else { break };
+            let oper = match flipped {
+                true => self.env.catalog.operator(ops[i])?.commutator,
+                false => ops[i],
+            };
+            let collation = info.desc.collations[at];
+            if !oper.is_valid()
+                || collation.is_valid() && collation != collations[i]
+                || self.relids_of(value).overlaps(&rel)
+                || volatility::has_volatile(value, self.env)?
+            {
+                break;
+            }
+            let family = info.desc.opfamilies[at];
+            let place = self.env.catalog.operator_in_family(oper, family)?;
+            let Some(place) = place.filter(|p| p.purpose == b's') else { break };
+            if place.strategy as i16 != strategy_of(op) {
+                break;
+            }
+            found.push(RowColumn { family, left: place.left, right: place.right });
+        }
+        // Rows are compared within the index by the columns' own types.
+        let own_types = found.iter().take_while(|c| c.left == c.right).count();
+        let count = if own_types > 1 { own_types } else { found.len().min(1) };
+        if count == 0 {
+            return Ok(None);
+        }
+        // What the first columns leave open, the rest decides.
+        let lossy = count < mine.len();
+        let op = if lossy { or_equal(op) } else { op };
+        let mut opers = Vec::new();
+        for c in &found[..count] {
+            let Some(oper) = self.env.catalog.amop(c.family, c.left, c.right, strategy_of(op))?
+            else {
+                return Ok(None);
+            };
+            opers.push(oper);
+        }
+        let qual = match count {
+            1 => Expr::Op(OpExpr {
+                kind: OpKind::Plain,
+                op: opers[0],
+                func: self.env.catalog.operator(opers[0])?.function,
+                ret_type: Oid(16),
+                ret_set: false,
+                collation: Oid::INVALID,
+                input_collation: collations[0],
+                args: vec![mine[0].clone(), theirs[0].clone()],
+                location: None,
+            }),
+            n => Expr::RowCompare {
+                op,
+                ops: opers,
+                families: found[..n].iter().map(|c| c.family).collect(),
+                collations: collations[..n].to_vec(),
+                left: mine[..n].to_vec(),
+                right: theirs[..n].to_vec(),
+            },
+        };
+        Ok(Some(IndexClause { origin: r.clone(), quals: vec![qual], lossy, column }))
     }
 
     /// LIKE, regular expressions and `^@` whose pattern begins with fixed text: the column lies
@@ -180,6 +267,40 @@ impl Root<'_> {
                 }))
             }
         }
+    }
+}
+
+/// A column of a row comparison that an index has, and the types its operator compares.
+struct RowColumn {
+    family: Oid,
+    left: Oid,
+    right: Oid,
+}
+
+/// The comparison with its sides exchanged.
+fn commuted(op: RowCompareOp) -> RowCompareOp {
+    match op {
+        RowCompareOp::Lt => RowCompareOp::Gt,
+        RowCompareOp::Le => RowCompareOp::Ge,
+        RowCompareOp::Ge => RowCompareOp::Le,
+        RowCompareOp::Gt => RowCompareOp::Lt,
+    }
+}
+
+/// The comparison that equal rows pass too.
+fn or_equal(op: RowCompareOp) -> RowCompareOp {
+    match op {
+        RowCompareOp::Lt | RowCompareOp::Le => RowCompareOp::Le,
+        RowCompareOp::Ge | RowCompareOp::Gt => RowCompareOp::Ge,
+    }
+}
+
+fn strategy_of(op: RowCompareOp) -> i16 {
+    match op {
+        RowCompareOp::Lt => LESS,
+        RowCompareOp::Le => NOT_GREATER,
+        RowCompareOp::Ge => NOT_LESS,
+        RowCompareOp::Gt => GREATER,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Plans of scans.
 
+use crate::path::index::strip;
 use crate::path::scan::entries;
 use crate::path::{BitmapTree, IndexClause, IndexPath, Path, PathKind};
 use crate::rel::{BaseKind, NestVar};
@@ -259,18 +260,27 @@ impl Root<'_> {
 
 /// The condition with the index's column in place of the table's expression.
 fn index_form(q: &Expr, p: &IndexPath, c: &IndexClause) -> Expr {
-    let key = &p.info.columns[c.column];
-    let mut var = Var::new(INDEX_VAR, c.column as i16 + 1, key.ty(), key.typmod(), key.collation());
-    if let Expr::Var(v) = key {
-        (var.syn_no, var.syn_attno) = (v.varno, v.attno);
-    }
-    let var = Expr::Var(var);
+    let column = |n: usize| {
+        let key = &p.info.columns[n];
+        let mut var = Var::new(INDEX_VAR, n as i16 + 1, key.ty(), key.typmod(), key.collation());
+        if let Expr::Var(v) = key {
+            (var.syn_no, var.syn_attno) = (v.varno, v.attno);
+        }
+        Expr::Var(var)
+    };
+    let var = column(c.column);
     let mut q = q.clone();
     match &mut q {
         Expr::Op(o) => o.args[0] = var,
         Expr::ScalarArrayOp(s) => s.args[0] = var,
         Expr::NullTest { arg, .. } => **arg = var,
-        Expr::RowCompare { left, .. } => left[0] = var,
+        Expr::RowCompare { left, .. } => {
+            for (i, e) in left.iter_mut().enumerate() {
+                let is_key = |k: &Expr| strip(k) == strip(e);
+                let found = if i == 0 { None } else { p.info.columns.iter().position(is_key) };
+                *e = column(found.unwrap_or(c.column));
+            }
+        }
         _ => {}
     }
     q
