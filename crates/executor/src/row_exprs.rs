@@ -41,7 +41,9 @@ impl RowExprs {
     ) -> Result<RowExprs> {
         let plan = Arc::new(no_plan(rel.oid, rel.kind.as_u8() as char));
         let mut c = PlanCompiler::new(&plan, catalog, Some(storage));
-        let progs = exprs.iter().map(|e| c.ec.expr(e, map)).collect::<Result<Vec<_>>>()?;
+        let of_table = |e: &ir::Expr| crate::node::modify::rel::of_table(e.clone(), rel);
+        let progs =
+            exprs.iter().map(|e| c.ec.expr(&of_table(e), map)).collect::<Result<Vec<_>>>()?;
         let call_states = c.ec.call_states as usize;
         let root = c.node(&plan.plan)?;
         let stmt = CompiledStmt::of_parts(Arc::clone(&plan), root, call_states);

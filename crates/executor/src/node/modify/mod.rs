@@ -8,7 +8,7 @@ mod delete;
 mod insert;
 mod merge;
 pub(crate) mod recheck;
-mod rel;
+pub(crate) mod rel;
 mod returning;
 pub(crate) mod route;
 mod update;

@@ -54,7 +54,7 @@ pub(crate) fn stored(text: &str) -> Result<ir::Expr> {
 }
 
 /// An expression of a table with `tableoid` as what it is for this one.
-fn of_table(mut e: ir::Expr, rel: &RelationDesc) -> ir::Expr {
+pub(crate) fn of_table(mut e: ir::Expr, rel: &RelationDesc) -> ir::Expr {
     const TABLE_OID: i16 = -6;
     ir::walk::transform(&mut e, &mut |e| {
         if matches!(e, ir::Expr::Var(v) if v.attno == TABLE_OID && v.levels_up == 0) {
@@ -222,63 +222,12 @@ impl ResultRel {
         .column(&**column)
     }
 
-    /// The columns that the statement itself sets, by name: who sets them knows them.
-    fn set_columns(&self, run: &Run) -> Vec<String> {
-        let mut names = Vec::new();
-        for rte in &run.stmt.plan().rtable {
-            let (ir::RteKind::Relation { relid, .. }, Some(perms)) = (&rte.kind, &rte.perms) else {
-                continue;
-            };
-            let Ok(rel) = run.cx.catalog.relation(*relid) else { continue };
-            for n in perms.inserted.iter().chain(&perms.updated).filter(|n| **n > 0) {
-                if let Some(attr) = rel.tuple.attrs.get(*n as usize - 1) {
-                    names.push(attr.name.to_string());
-                }
-            }
-        }
-        names
-    }
-
-    /// `Failing row contains (...).` Who may not read the whole row is shown what may be read, and
-    /// what the statement sets; nothing if there is none.
+    /// `Failing row contains (...).`, in the columns of the table that the statement names.
     #[cold]
     pub fn failing_row(&self, run: &Run, row: &[Datum]) -> String {
-        let (rel, row) = match &self.root {
-            None => (&self.rel, row.to_vec()),
-            Some((root, map)) => (root, super::route::mapped(map, row)),
-        };
-        if run.cx.hooks.hides_rows(rel) {
-            return String::new();
-        }
-        let readable = run.cx.hooks.readable_columns(rel);
-        let set = match &readable {
-            Some(_) => self.set_columns(run),
-            None => Vec::new(),
-        };
-        let (mut parts, mut names) = (Vec::new(), Vec::new());
-        for (i, (attr, value)) in rel.tuple.attrs.iter().zip(&row).enumerate() {
-            if attr.dropped {
-                continue;
-            }
-            if let Some(readable) = &readable {
-                if !readable.contains(&(i as i16 + 1)) && !set.iter().any(|n| **n == *attr.name) {
-                    continue;
-                }
-                names.push(attr.name.to_string());
-            }
-            parts.push(match value {
-                _ if attr.generated == b'v' => "virtual".to_string(),
-                Datum::Null => "null".to_string(),
-                v => shorten(text_of(run, attr.type_oid, v), 64),
-            });
-        }
-        match readable {
-            None => format!("Failing row contains ({}).", parts.join(", ")),
-            Some(_) if names.is_empty() => String::new(),
-            Some(_) => {
-                let names = names.join(", ");
-                format!("Failing row contains ({names}) = ({}).", parts.join(", "))
-            }
+        match &self.root {
+            None => failing_row(run, &self.rel, row),
+            Some((root, map)) => failing_row(run, root, &super::route::mapped(map, row)),
         }
     }
 
@@ -448,6 +397,62 @@ fn quoted(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
     if plain { name.to_string() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+/// The columns that the statement itself sets, by name: who sets them knows them.
+fn set_columns(run: &Run) -> Vec<String> {
+    let mut names = Vec::new();
+    for rte in &run.stmt.plan().rtable {
+        let (ir::RteKind::Relation { relid, .. }, Some(perms)) = (&rte.kind, &rte.perms) else {
+            continue;
+        };
+        let Ok(rel) = run.cx.catalog.relation(*relid) else { continue };
+        for n in perms.inserted.iter().chain(&perms.updated).filter(|n| **n > 0) {
+            if let Some(attr) = rel.tuple.attrs.get(*n as usize - 1) {
+                names.push(attr.name.to_string());
+            }
+        }
+    }
+    names
+}
+
+/// `Failing row contains (...).` Who may not read the whole row is shown what may be read, and
+/// what the statement sets; nothing if there is none.
+#[cold]
+pub(crate) fn failing_row(run: &Run, rel: &RelationDesc, row: &[Datum]) -> String {
+    if run.cx.hooks.hides_rows(rel) {
+        return String::new();
+    }
+    let readable = run.cx.hooks.readable_columns(rel);
+    let set = match &readable {
+        Some(_) => set_columns(run),
+        None => Vec::new(),
+    };
+    let (mut parts, mut names) = (Vec::new(), Vec::new());
+    for (i, (attr, value)) in rel.tuple.attrs.iter().zip(row).enumerate() {
+        if attr.dropped {
+            continue;
+        }
+        if let Some(readable) = &readable {
+            if !readable.contains(&(i as i16 + 1)) && !set.iter().any(|n| **n == *attr.name) {
+                continue;
+            }
+            names.push(attr.name.to_string());
+        }
+        parts.push(match value {
+            _ if attr.generated == b'v' => "virtual".to_string(),
+            Datum::Null => "null".to_string(),
+            v => shorten(text_of(run, attr.type_oid, v), 64),
+        });
+    }
+    match readable {
+        None => format!("Failing row contains ({}).", parts.join(", ")),
+        Some(_) if names.is_empty() => String::new(),
+        Some(_) => {
+            let names = names.join(", ");
+            format!("Failing row contains ({names}) = ({}).", parts.join(", "))
+        }
+    }
 }
 
 /// A value's text form; best effort, for messages.

@@ -45,6 +45,8 @@ pub(crate) struct Leaf {
 /// The tree of a partitioned table.
 pub(crate) struct Router {
     root: Level,
+    /// What makes a row one of the root, if it is a partition itself.
+    belonging: Option<Belonging>,
     pub leaves: Vec<Leaf>,
     /// Columns of the root that a key has.
     pub key_columns: Vec<i16>,
@@ -113,7 +115,11 @@ impl Router {
         let mut leaves = Vec::new();
         let mut key_columns = Vec::new();
         let level = Level::compile(c, root, root, &mut leaves, &mut key_columns)?;
-        Ok(Router { root: level, leaves, key_columns })
+        let belonging = match root.is_partition {
+            true => Belonging::compile(c, root)?,
+            false => None,
+        };
+        Ok(Router { root: level, belonging, leaves, key_columns })
     }
 
     /// The table at the top.
@@ -123,6 +129,11 @@ impl Router {
 
     /// The number of the leaf that a row of the root goes to.
     pub fn find(&self, run: &mut Run, row: &[Datum]) -> Result<usize> {
+        if let Some(b) = &self.belonging
+            && !b.holds(run, row)?
+        {
+            return Err(self.stray(run, row));
+        }
         let mut level = &self.root;
         loop {
             let own = mapped(&level.map, row);
@@ -135,6 +146,16 @@ impl Router {
                 None => return Err(no_partition(run, level, &key)),
             }
         }
+    }
+}
+
+impl Router {
+    #[cold]
+    fn stray(&self, run: &Run, row: &[Datum]) -> Error {
+        let (rel, schema) = (&self.root.rel, &self.root.schema);
+        err!(CHECK_VIOLATION, "new row for relation \"{}\" violates partition constraint", rel.name)
+            .detail(super::rel::failing_row(run, rel, row))
+            .table(&**schema, &*rel.name)
     }
 }
 
