@@ -403,7 +403,10 @@ pub fn default_of(env: &Env, rel: &RelationDesc, number: i16) -> Result<Option<E
     }
     let desc = env.catalog.type_(attr.type_oid)?;
     if let Some(text) = &desc.default_expr {
-        return stored_expr(text).map(Some);
+        // A domain's default must pass the domain's own checks.
+        let value = stored_expr(text)?;
+        let made = crate::coerce_assignment(env, value.clone(), attr.type_oid, attr.typmod)?;
+        return Ok(Some(made.unwrap_or(value)));
     }
     if let (b'b', Some(text)) = (desc.kind, &desc.default) {
         return Ok(Some(Expr::Const(ir::Const {
@@ -493,13 +496,14 @@ fn fill_insert(
             continue;
         }
         if apply {
-            // A column that nothing is said of, without default, is simply null.
+            // A column that nothing is said of, without default, is simply null, if its type
+            // lets it.
             let expr = match (&given, default_of(env, rel, number)?) {
                 (_, Some(e)) => e,
                 // The table below may have a default.
-                (Some(_), None) if rel.kind == RelKind::View => continue,
-                (Some(_), None) => default_or_null(env, rel, number)?,
-                (None, None) => continue,
+                (_, None) if rel.kind == RelKind::View => continue,
+                (None, None) if env.catalog.type_(attr.type_oid)?.kind != b'd' => continue,
+                (_, None) => default_or_null(env, rel, number)?,
             };
             made.push(TargetEntry::new(expr, number, Some(attr.name.to_string()), false));
         } else if let Some(t) = given {

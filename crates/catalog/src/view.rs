@@ -154,7 +154,8 @@ impl CatalogView {
         Ok(rights.of(self, user, bit(b'U'))? != 0)
     }
 
-    fn check_usage(&self, schema: &NamespaceDesc) -> Result<()> {
+    /// Fails if the user may not find objects in the schema.
+    pub fn check_usage(&self, schema: &NamespaceDesc) -> Result<()> {
         if self.has_usage(self.context.user, schema)? {
             return Ok(());
         }

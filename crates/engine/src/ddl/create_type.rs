@@ -745,7 +745,7 @@ impl Ddl<'_> {
 
     /// Rows that hold values of a domain must pass a new check (or, without one, not be null).
     fn check_domain_users(&self, t: &TypeDesc, check: Option<&ir::Expr>) -> Result<()> {
-        for (table, n) in self.domain_columns(t.oid)? {
+        for (table, n) in self.domain_columns(t.oid, t)? {
             self.storage.lock(table, ast::LockMode::Share)?;
             let rel = self.view.relation(table)?;
             let attr = &rel.tuple.attrs[n as usize - 1];
@@ -788,8 +788,19 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// Fails if a column holds values of a type that contains a domain: they are not looked at.
+    fn refuse_within(&self, container: Oid, domain: &TypeDesc) -> Result<()> {
+        let Some((user, column)) = self.column_of_type(container)? else { return Ok(()) };
+        bail!(
+            FEATURE_NOT_SUPPORTED,
+            "cannot alter type \"{}\" because column \"{}.{column}\" uses it",
+            self.format_type(domain.oid, -1),
+            user.name
+        )
+    }
+
     /// Columns of tables with files whose type is a domain or a domain over it.
-    fn domain_columns(&self, domain: Oid) -> Result<Vec<(Oid, i16)>> {
+    fn domain_columns(&self, domain: Oid, named: &TypeDesc) -> Result<Vec<(Oid, i16)>> {
         let mut all = Vec::new();
         let own = ObjectAddress::new(oids::PG_TYPE, domain);
         for d in depend::dependents_of(self.rows, own)? {
@@ -798,12 +809,16 @@ impl Ddl<'_> {
                     let rel = self.view.relation(d.depender.object)?;
                     if rel.relfile.number != 0 && !matches!(rel.kind, RelKind::Index) {
                         all.push((rel.oid, d.depender.sub as i16));
+                    } else if rel.kind == RelKind::Composite {
+                        self.refuse_within(rel.row_type, named)?;
                     }
                 }
                 oids::PG_TYPE => {
                     let t = self.view.type_(d.depender.object)?;
                     if t.kind == b'd' && t.base_type == domain {
-                        all.extend(self.domain_columns(t.oid)?);
+                        all.extend(self.domain_columns(t.oid, named)?);
+                    } else {
+                        self.refuse_within(t.oid, named)?;
                     }
                 }
                 _ => {}

@@ -31,7 +31,9 @@ impl Ddl<'_> {
         self.check_detached(&child)?;
         let kept = crate::sysfn::partition::constraint_of(&self.view, &child)?;
         self.remove_parent(&child, parent)?;
-        if concurrently {
+        let hashed = parent.partition_key.as_ref().is_some_and(|k| k.strategy == b'h');
+        // What a hash-partitioned table says of its partitions' rows means nothing without it.
+        if concurrently && !hashed {
             self.keep_as_check(&child, kept)?;
         }
         let default = child.partition_bound.as_deref().map(StoredBound::parse).transpose()?;

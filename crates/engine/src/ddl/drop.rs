@@ -24,6 +24,8 @@ mod why {
     pub const WHOLE: u8 = 8;
     /// It is a column of a relation that goes.
     pub const COLUMN: u8 = 16;
+    /// It is a partition's, and goes with the partitioned table's or with the partition.
+    pub const PARTITION: u8 = 32;
 }
 
 /// One that goes.
@@ -53,12 +55,27 @@ impl Ddl<'_> {
                     }
                     self.check_droppable(a)?;
                     self.require_owner_of_part(a)?;
+                    if stmt.concurrently {
+                        self.refuse_partitioned_index(a)?;
+                    }
                     targets.push(a);
                 }
                 Found::Missing(text) => self.notice(Error::notice(format!("{text}, skipping"))),
             }
         }
         self.drop_objects(&targets, stmt.cascade)
+    }
+
+    fn refuse_partitioned_index(&self, a: ObjectAddress) -> Result<()> {
+        let rel = self.view.relation(a.object)?;
+        if rel.kind == RelKind::PartitionedIndex && rel.persistence != Persistence::Temp {
+            bail!(
+                FEATURE_NOT_SUPPORTED,
+                "cannot drop partitioned index \"{}\" concurrently",
+                rel.name
+            );
+        }
+        Ok(())
     }
 
     fn refuse_aggregate(&self, oid: Oid) -> Result<()> {
@@ -109,6 +126,7 @@ impl Ddl<'_> {
     /// Drops these objects and their parts, and with `cascade` all that needs them.
     pub fn drop_objects(&self, targets: &[ObjectAddress], cascade: bool) -> Result<()> {
         let found = self.collect_all(targets)?;
+        self.refuse_partition_indexes(&found)?;
         self.report(&found, targets, cascade)?;
         for gone in &found {
             self.check_unused_object(gone.address)?;
@@ -194,13 +212,8 @@ impl Ddl<'_> {
                 if c.targets.contains(&owner) {
                     return Ok(());
                 }
-                let what = self.describe(a)?;
-                let of = self.describe(owner)?;
-                return Err(err!(
-                    DEPENDENT_OBJECTS_STILL_EXIST,
-                    "cannot drop {what} because {of} requires it"
-                )
-                .hint(format!("You can drop {of} instead.")));
+                let above = self.partitioned_above(a)?;
+                return Err(self.required_by(a, above.unwrap_or(owner))?);
             }
             let whole = ObjectAddress { sub: 0, ..owner };
             if c.stack.iter().any(|(o, _)| *o == owner || *o == whole)
@@ -209,8 +222,11 @@ impl Ddl<'_> {
                 continue;
             }
             // What is a part of something else takes that with it.
-            let through = flags & !(why::NAMED | why::PART) | why::WHOLE;
+            let through = flags & !(why::NAMED | why::PART | why::PARTITION) | why::WHOLE;
             self.collect(owner, through, c)?;
+            if let Some(gone) = c.found.iter_mut().find(|g| g.address == a) {
+                gone.why |= flags & why::PARTITION;
+            }
             return Ok(());
         }
         let mut dependents: Vec<(ObjectAddress, u8)> = Vec::new();
@@ -222,10 +238,10 @@ impl Ddl<'_> {
             let kind = match d.kind {
                 DependKind::Normal => why::NORMAL,
                 DependKind::Extension | DependKind::AutoExtension => why::PART,
-                DependKind::Auto
-                | DependKind::Internal
-                | DependKind::PartitionPrimary
-                | DependKind::PartitionSecondary => why::PART,
+                DependKind::Auto | DependKind::Internal => why::PART,
+                DependKind::PartitionPrimary | DependKind::PartitionSecondary => {
+                    why::PART | why::PARTITION
+                }
             };
             match dependents.iter_mut().find(|(o, _)| *o == other) {
                 Some(seen) => seen.1 |= kind,
@@ -248,6 +264,33 @@ impl Ddl<'_> {
         }
         c.found.push(Gone { address: a, why: flags, through });
         Ok(())
+    }
+
+    /// Fails if a partition's index goes without the index of the partitioned table.
+    fn refuse_partition_indexes(&self, found: &[Gone]) -> Result<()> {
+        for gone in found.iter().rev() {
+            let a = gone.address;
+            if a.class != oids::PG_CLASS || a.sub != 0 || gone.why & why::PARTITION != 0 {
+                continue;
+            }
+            if let Some(above) = self.partitioned_above(a)? {
+                return Err(self.required_by(a, above)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a part of a partition is a part of in the partitioned table.
+    fn partitioned_above(&self, a: ObjectAddress) -> Result<Option<ObjectAddress>> {
+        let all = depend::dependencies_of(self.rows, a)?;
+        let above = all.iter().find(|d| d.kind == DependKind::PartitionPrimary);
+        Ok(above.map(|d| d.referenced))
+    }
+
+    fn required_by(&self, a: ObjectAddress, of: ObjectAddress) -> Result<Error> {
+        let (what, of) = (self.describe(a)?, self.describe(of)?);
+        Ok(err!(DEPENDENT_OBJECTS_STILL_EXIST, "cannot drop {what} because {of} requires it")
+            .hint(format!("You can drop {of} instead.")))
     }
 
     fn report(&self, found: &[Gone], targets: &[ObjectAddress], cascade: bool) -> Result<()> {

@@ -124,7 +124,6 @@ impl Ddl<'_> {
         columns: &[i16],
         fk: &ast::ForeignKey,
     ) -> Result<()> {
-        self.refuse_virtual(rel, columns, "foreign key constraints")?;
         let generated = |n: &i16| *n > 0 && rel.tuple.attrs[*n as usize - 1].generated != 0;
         if !columns.iter().any(generated) {
             return Ok(());
@@ -133,7 +132,7 @@ impl Ddl<'_> {
         let when = match (fk.on_update, fk.on_delete) {
             (update, _) if writes(update) || update == FkAction::Cascade => "ON UPDATE",
             (_, delete) if writes(delete) => "ON DELETE",
-            _ => return Ok(()),
+            _ => return self.refuse_virtual(rel, columns, "foreign key constraints"),
         };
         bail!(
             SYNTAX_ERROR,

@@ -363,6 +363,13 @@ impl Ddl<'_> {
                 kind => format!("This operation is not supported for {}s.", kind.noun()),
             }));
         }
+        if stmt.concurrently && table.kind == RelKind::Partitioned {
+            bail!(
+                FEATURE_NOT_SUPPORTED,
+                "cannot create index on partitioned table \"{}\" concurrently",
+                table.name
+            );
+        }
         self.check_unused(&table, "CREATE INDEX")?;
         let am_name = match stmt.access_method.as_str() {
             "" => "btree",

@@ -511,6 +511,10 @@ impl Ddl<'_> {
             let mut row = self.constraint_row(own.oid)?;
             let count = row.i16("coninhcount")?;
             row.set_i16("coninhcount", count + 1)?;
+            if parent.kind == RelKind::Partitioned {
+                // A partition has no constraints of its own beside those of its only parent.
+                row.set_bool("conislocal", false)?;
+            }
             self.rows.update(row)?;
             return Ok(());
         }

@@ -401,6 +401,7 @@ impl Ddl<'_> {
             for n in &columns {
                 self.add_not_null(rel.oid, *n, None, false, true)?;
             }
+            self.pass_on_not_null(rel.oid)?;
         }
         let name = constraint.name.clone().unwrap_or_else(|| index.to_string());
         if name != index {

@@ -639,6 +639,11 @@ impl Ddl<'_> {
         let found = rel.indexes.iter().filter(|_| adopt).find(|i| alike(i) && free(i));
         let made = match found {
             Some(found) => found.oid,
+            None if index.is_primary && rel.indexes.iter().any(|i| i.is_primary) => bail!(
+                INVALID_TABLE_DEFINITION,
+                "multiple primary keys for table \"{}\" are not allowed",
+                rel.name
+            ),
             None => self.copy_index(&rel, parent, index, None)?,
         };
         self.link_index(made, index.oid, child, parent)
@@ -783,6 +788,9 @@ impl Ddl<'_> {
         let child = self.view.require_relation(name.schema.as_deref(), &name.name)?;
         self.storage.lock(child.oid, LockMode::AccessExclusive)?;
         let child = self.view.relation(child.oid)?;
+        if matches!(parent.kind, RelKind::PartitionedIndex | RelKind::Index) && bound.is_some() {
+            bail!(INVALID_OBJECT_DEFINITION, "\"{}\" is not a partitioned table", parent.name);
+        }
         if parent.kind == RelKind::PartitionedIndex {
             return self.attach_index(parent, &child);
         }

@@ -307,16 +307,8 @@ impl Ddl<'_> {
     /// Gives a table a TOAST table if one of its columns may need it.
     pub fn create_toast_if_needed(&self, table: Oid) -> Result<()> {
         let rel = self.view.relation(table)?;
-        let needs = |a: &types::tuple::Attr| {
-            a.len == -1 && a.storage != b'p' && !a.dropped && a.generated != b'v'
-        };
-        let bounded = |a: &types::tuple::Attr| {
-            matches!(a.type_oid, oids::VARCHAR | oids::BPCHAR) && (4..2000 / 4).contains(&a.typmod)
-        };
-        let wide = rel.tuple.attrs.iter().any(|a| needs(a) && !bounded(a));
-        let sum: i32 =
-            rel.tuple.attrs.iter().map(|a| if bounded(a) { a.typmod * 4 } else { 0 }).sum();
-        if rel.toast.is_valid() || rel.kind == RelKind::Partitioned || !(wide || sum > 2000) {
+        let needed = rel.kind != RelKind::Partitioned && may_outgrow_page(&rel);
+        if rel.toast.is_valid() || !needed {
             return Ok(());
         }
         let toast = self.create_toast(&rel)?;
@@ -396,5 +388,42 @@ impl Ddl<'_> {
             .into_iter()
             .next()
             .ok_or_else(|| base::err!(INTERNAL_ERROR, "cache lookup failed for relation {oid}"))
+    }
+}
+
+/// True if rows of a table may be too long to be stored in one piece.
+fn may_outgrow_page(rel: &RelationDesc) -> bool {
+    const WHOLE_ROW_MAX: i64 = 2032;
+    let aligned = |n: i64| (n + 7) & !7;
+    let (mut toastable, mut data) = (false, 0i64);
+    for a in rel.tuple.attrs.iter().filter(|a| !a.dropped && a.generated != b'v') {
+        let align = i64::from(a.align.max(1));
+        data = (data + align - 1) & -align;
+        if a.len > 0 {
+            data += i64::from(a.len);
+            continue;
+        }
+        toastable |= a.storage != b'p';
+        match length_max(a.type_oid, a.typmod) {
+            Some(length) => data += length,
+            None if a.storage != b'p' => return true,
+            None => return rel.tuple.attrs.iter().any(|a| a.len < 0 && a.storage != b'p'),
+        }
+    }
+    let header = aligned(23 + (rel.tuple.attrs.len() as i64 + 7) / 8);
+    toastable && header + aligned(data) > WHOLE_ROW_MAX
+}
+
+/// The greatest length of a value in bytes, if its type's modifier bounds it.
+fn length_max(ty: Oid, typmod: i32) -> Option<i64> {
+    let typmod = i64::from(typmod);
+    match ty {
+        oids::VARCHAR | oids::BPCHAR if typmod >= 4 => Some((typmod - 4) * 4 + 4),
+        oids::NUMERIC if typmod >= 4 => {
+            let precision = (typmod - 4) >> 16 & 0xffff;
+            Some(8 + (precision + 6) / 4 * 2)
+        }
+        oids::BIT | oids::VARBIT if typmod >= 0 => Some((typmod + 7) / 8 + 8),
+        _ => None,
     }
 }

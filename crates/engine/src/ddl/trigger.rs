@@ -559,6 +559,12 @@ fn check_condition(rel: &RelationDesc, when: &ir::Expr, kind: i16) -> Result<()>
             let name = &rel.tuple.attrs[v.attno as usize - 1].name;
             refuse("BEFORE trigger's WHEN condition cannot reference NEW generated columns")
                 .detail(format!("Column \"{name}\" is a generated column."))
+        } else if before
+            && v.attno == 0
+            && rel.tuple.attrs.iter().any(|a| a.generated != 0 && !a.dropped)
+        {
+            refuse("BEFORE trigger's WHEN condition cannot reference NEW generated columns")
+                .detail("A whole-row reference is used and the table contains generated columns.")
         } else {
             return;
         };

@@ -134,9 +134,6 @@ impl Ddl<'_> {
                 }
             }
         }
-        if columns.is_empty() && !table {
-            bail!(INVALID_TABLE_DEFINITION, "view must have at least one column");
-        }
         Ok(columns)
     }
 

@@ -146,6 +146,7 @@ impl Session {
         if !rows.is_empty() {
             write(&mut rows)?;
         }
-        Ok(())
+        // What the statement checks next are the rows written here.
+        txn.increment_command()
     }
 }

@@ -348,6 +348,12 @@ impl CopyOptions {
                     "COPY delimiter character must not appear in the DEFAULT specification"
                 );
             }
+            if csv && default.as_bytes().contains(&self.quote) {
+                bail!(
+                    FEATURE_NOT_SUPPORTED,
+                    "CSV quote character must not appear in the DEFAULT specification"
+                );
+            }
         }
         let forbidden = b"\\.abcdefghijklmnopqrstuvwxyz0123456789";
         if !csv && self.format == CopyFormat::Text && forbidden.contains(&self.delimiter) {

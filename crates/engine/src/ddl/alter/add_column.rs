@@ -173,6 +173,7 @@ impl Alter<'_, '_> {
         }
         let now = ddl.view.relation(rel.oid)?;
         if column.generated == b's' {
+            self.row_type_unused(rel)?;
             return self.with_work(rel.oid, |w| w.rewrite = true);
         }
         let env = crate::analysis::env(ddl.env);
@@ -185,6 +186,9 @@ impl Alter<'_, '_> {
             expr = Some(null_of_domain(ddl, column)?);
         }
         let Some(expr) = expr else { return Ok(()) };
+        if !matches!(&expr, Expr::Const(c) if c.value.is_null()) {
+            self.row_type_unused(rel)?;
+        }
         if self.is_volatile(&expr) || column.identity != 0 {
             return self.with_work(rel.oid, |w| {
                 w.rewrite = true;

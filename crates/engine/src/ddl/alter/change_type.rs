@@ -82,6 +82,37 @@ impl Ddl<'_> {
     }
 }
 
+impl Ddl<'_> {
+    /// A table's column that has values of a type in it, maybe deep within: in arrays, ranges,
+    /// domains and rows.
+    pub(in crate::ddl) fn column_of_type(
+        &self,
+        ty: Oid,
+    ) -> Result<Option<(Arc<RelationDesc>, String)>> {
+        base::stack::check()?;
+        let own = ObjectAddress::new(oids::PG_TYPE, ty);
+        let mut found = None;
+        for d in depend::dependents_of(self.rows, own)? {
+            if d.depender.class == oids::PG_TYPE {
+                found = self.column_of_type(d.depender.object)?;
+            } else if d.depender.class == oids::PG_CLASS && d.depender.sub > 0 {
+                let user = self.view.relation(d.depender.object)?;
+                let holds = user.kind.has_storage() || user.kind == RelKind::Partitioned;
+                if holds {
+                    let column = user.tuple.attrs[d.depender.sub as usize - 1].name.to_string();
+                    found = Some((user, column));
+                } else if user.row_type.is_valid() {
+                    found = self.column_of_type(user.row_type)?;
+                }
+            }
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+}
+
 impl Alter<'_, '_> {
     pub(super) fn change_type(
         &self,
@@ -95,13 +126,21 @@ impl Alter<'_, '_> {
             let e = err!(WRONG_OBJECT_TYPE, "cannot alter column type of typed table");
             return Err(e.at(new.pos));
         }
-        let n = self.column(rel, new.column)?;
+        let n = self.column(rel, new.column).map_err(|e| e.at(new.pos))?;
         let attr = rel.tuple.attrs[n as usize - 1].clone();
         let row = ddl.column_row(rel.oid, n)?;
         if row.i16("attinhcount")? > 0 && !inherited {
             let column = new.column;
             let e = err!(INVALID_TABLE_DEFINITION, "cannot alter inherited column \"{column}\"");
             return Err(e.at(new.pos));
+        }
+        if attr.generated != 0 && new.using.is_some() {
+            return Err(err!(
+                INVALID_COLUMN_DEFINITION,
+                "cannot specify USING when altering type of generated column"
+            )
+            .detail(format!("Column \"{}\" is a generated column.", new.column))
+            .at(new.pos));
         }
         if let Some(key) = &rel.partition_key {
             self.not_in_partition_key(rel, key, n, "alter").map_err(|e| e.at(new.pos))?;
@@ -147,9 +186,10 @@ impl Alter<'_, '_> {
         if rel.row_type.is_valid() {
             self.row_type_unused(rel)?;
         }
+        let stored = rel.kind.has_storage() && attr.generated != b'v';
+        let made = stored.then(|| self.conversion(rel, n, new, &ty)).transpose()?;
         self.children_types(rel, new, recurse)?;
-        if rel.kind.has_storage() && attr.generated != b'v' {
-            let made = self.conversion(rel, n, new, &ty)?;
+        if let Some(made) = made {
             if needs_rewrite(ddl, &made, n)? {
                 self.with_work(rel.oid, |w| {
                     w.rewrite = true;
@@ -198,41 +238,19 @@ impl Alter<'_, '_> {
     }
 
     /// A table whose row type is a column's type keeps its columns' types.
-    fn row_type_unused(&self, rel: &RelationDesc) -> Result<()> {
-        let ddl = self.ddl;
-        let own = ObjectAddress::new(oids::PG_TYPE, rel.row_type);
-        let array = ddl.view.type_(rel.row_type)?.array;
-        let array = ObjectAddress::new(oids::PG_TYPE, array);
-        for a in [own, array] {
-            for d in depend::dependents_of(ddl.rows, a)? {
-                if d.depender.class != oids::PG_CLASS || d.depender.sub == 0 {
-                    continue;
-                }
-                let user = ddl.view.relation(d.depender.object)?;
-                let column = &user.tuple.attrs[d.depender.sub as usize - 1].name;
-                if !matches!(
-                    user.kind,
-                    RelKind::Table | RelKind::MatView | RelKind::Partitioned | RelKind::Index
-                ) {
-                    continue;
-                }
-                match rel.kind {
-                    RelKind::Composite => bail!(
-                        FEATURE_NOT_SUPPORTED,
-                        "cannot alter type \"{}\" because column \"{}.{column}\" uses it",
-                        rel.name,
-                        user.name
-                    ),
-                    _ => bail!(
-                        FEATURE_NOT_SUPPORTED,
-                        "cannot alter table \"{}\" because column \"{}.{column}\" uses its row type",
-                        rel.name,
-                        user.name
-                    ),
-                }
-            }
-        }
-        Ok(())
+    pub(super) fn row_type_unused(&self, rel: &RelationDesc) -> Result<()> {
+        let Some((user, column)) = self.ddl.column_of_type(rel.row_type)? else { return Ok(()) };
+        let (what, uses) = match rel.kind {
+            RelKind::Composite => ("type", "it"),
+            RelKind::Foreign => ("foreign table", "its row type"),
+            _ => ("table", "its row type"),
+        };
+        bail!(
+            FEATURE_NOT_SUPPORTED,
+            "cannot alter {what} \"{}\" because column \"{}.{column}\" uses {uses}",
+            rel.name,
+            user.name
+        )
     }
 
     /// The expression that makes new values of the column from old rows.
@@ -250,14 +268,6 @@ impl Alter<'_, '_> {
         let old = self.with_work(rel.oid, |w| w.old.clone())?;
         let source = match new.using {
             Some(using) => {
-                if attr.generated != 0 {
-                    return Err(err!(
-                        INVALID_COLUMN_DEFINITION,
-                        "cannot specify USING when altering type of generated column"
-                    )
-                    .detail(format!("Column \"{}\" is a generated column.", new.column))
-                    .at(new.pos));
-                }
                 let made = analyze::relation_expr(&env, &old, using, analyze::ExprUse::AlterType)?;
                 if crate::cook::columns_of(&made).contains(&0) {
                     return Err(err!(

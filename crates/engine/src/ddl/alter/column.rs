@@ -264,6 +264,9 @@ impl Alter<'_, '_> {
         self.remove_default(rel, n)?;
         self.ddl.store_default(rel.oid, n, expr, attr.generated)?;
         if attr.generated == b's' {
+            if rel.kind.has_storage() {
+                self.row_type_unused(rel)?;
+            }
             self.with_work(rel.oid, |w| w.rewrite = true)?;
         } else if attr.not_null {
             self.with_work(rel.oid, |w| w.not_null.push(n))?;
@@ -284,6 +287,19 @@ impl Alter<'_, '_> {
     ) -> Result<()> {
         let n = self.column(rel, column)?;
         let attr = rel.tuple.attrs[n as usize - 1].clone();
+        let children = self.children(rel.oid)?;
+        if !recurse && !children.is_empty() {
+            bail!(
+                FEATURE_NOT_SUPPORTED,
+                "ALTER TABLE / DROP EXPRESSION must be applied to child tables too"
+            );
+        }
+        if self.ddl.column_row(rel.oid, n)?.i16("attinhcount")? > 0 {
+            bail!(
+                INVALID_TABLE_DEFINITION,
+                "cannot drop generation expression from inherited column"
+            );
+        }
         if attr.generated == b'v' {
             return Err(err!(
                 FEATURE_NOT_SUPPORTED,
@@ -304,20 +320,6 @@ impl Alter<'_, '_> {
                 return Ok(());
             }
             return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, text));
-        }
-        let children = self.children(rel.oid)?;
-        if !recurse && !children.is_empty() {
-            bail!(
-                INVALID_TABLE_DEFINITION,
-                "ALTER TABLE / DROP EXPRESSION must be applied to child tables too"
-            );
-        }
-        if self.ddl.column_row(rel.oid, n)?.i16("attinhcount")? > 0 && recurse && !rel.is_partition
-        {
-            bail!(
-                INVALID_TABLE_DEFINITION,
-                "cannot drop generation expression from inherited column"
-            );
         }
         self.remove_default(rel, n)?;
         let mut row = self.ddl.column_row(rel.oid, n)?;

@@ -368,6 +368,14 @@ impl Alter<'_, '_> {
         if c.no_inherit != inherit {
             return Ok(());
         }
+        if !inherit && rel.kind == RelKind::Partitioned {
+            bail!(
+                FEATURE_NOT_SUPPORTED,
+                "not-null constraint \"{}\" on partitioned table \"{}\" cannot be NO INHERIT",
+                c.name,
+                rel.name
+            );
+        }
         let mut row = ddl.constraint_row(c.oid)?;
         row.set_bool("connoinherit", !inherit)?;
         ddl.rows.update(row)?;

@@ -241,7 +241,9 @@ impl Ddl<'_> {
     ) -> Result<()> {
         let mut places = Vec::new();
         for name in schemas {
-            places.push(self.view.require_namespace(name)?.oid);
+            let schema = self.view.require_namespace(name)?;
+            self.view.check_usage(&schema)?;
+            places.push(schema.oid);
         }
         for place in places {
             match kind {
