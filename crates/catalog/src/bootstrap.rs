@@ -30,6 +30,8 @@ pub struct BootstrapOptions {
     pub ctype: String,
     /// Their locale of the built-in provider, if that is theirs.
     pub provider_locale: Option<(u8, String)>,
+    /// Rules after those of that locale.
+    pub icu_rules: Option<String>,
 }
 
 /// Where the tables of the first database, `template1`, are.
@@ -163,6 +165,9 @@ impl Bootstrap<'_> {
                 if let Some((provider, locale)) = &self.options.provider_locale {
                     row[at("datlocprovider")] = Datum::Char(*provider);
                     row[at("datlocale")] = Datum::text(locale);
+                }
+                if let Some(rules) = &self.options.icu_rules {
+                    row[at("daticurules")] = Datum::text(rules);
                 }
                 row[at("datcollversion")] = Datum::Null;
                 row[at("datfrozenxid")] = first_id();

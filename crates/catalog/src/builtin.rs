@@ -54,6 +54,7 @@ fn add_names(objects: &mut Objects) {
             collate: opt(c.collcollate),
             ctype: opt(c.collctype),
             locale: opt(c.colllocale),
+            rules: None,
         });
     }
 }
@@ -488,6 +489,7 @@ pub fn database(oid: Oid, name: &str) -> DatabaseDesc {
         collate: Arc::from("C"),
         ctype: Arc::from("C"),
         locale: None,
+        rules: None,
         acl: None,
     }
 }

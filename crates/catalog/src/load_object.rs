@@ -211,12 +211,14 @@ impl Loader<'_> {
             collate: row.opt_text("collcollate")?,
             ctype: row.opt_text("collctype")?,
             locale: row.opt_text("colllocale")?,
+            rules: row.opt_text("collicurules")?,
         };
         // What compares values has no catalog at hand.
         let facts = functions::collation::Facts {
             provider: made.provider,
             deterministic: made.is_deterministic,
             locale: made.locale.as_ref().or(made.collate.as_ref()).map_or("C", |l| l).to_string(),
+            rules: made.rules.as_deref().map(str::to_string),
         };
         functions::collation::register(oid, facts);
         Ok(Some(made))
@@ -478,6 +480,7 @@ fn database(row: &SysRow) -> Result<DatabaseDesc> {
         collate: row.text("datcollate")?,
         ctype: row.text("datctype")?,
         locale: row.opt_text("datlocale")?,
+        rules: row.opt_text("daticurules")?,
         acl: row.acl("datacl")?,
     })
 }

@@ -65,7 +65,7 @@ Options:
   -E, --encoding=ENCODING   set default encoding for new databases (UTF8)
   -g, --allow-group-access  allow group read/execute on data directory
       --icu-locale=LOCALE   set ICU locale ID for new databases
-      --icu-rules=RULES     set additional ICU collation rules for new databases (not supported)
+      --icu-rules=RULES     set additional ICU collation rules for new databases
   -k, --data-checksums      use data page checksums (always)
       --locale=LOCALE       set default locale for new databases
       --lc-collate=, --lc-ctype=, --lc-messages=LOCALE
@@ -407,9 +407,7 @@ fn read_locales(given: &Given, out: &mut CreateOptions) -> Result<(), String> {
     if provider == "icu" {
         let locale = given.get("icu-locale").or(all);
         let locale = locale.ok_or("locale must be specified if provider is icu")?;
-        if given.has("icu-rules") {
-            return Err("ICU rules are not supported in this build".to_string());
-        }
+        out.icu_rules = given.get("icu-rules").map(str::to_string);
         out.provider_locale = Some((b'i', icu_locale(locale)?));
     }
     if provider == "builtin" {

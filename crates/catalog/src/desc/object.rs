@@ -383,6 +383,8 @@ pub struct CollationDesc {
     pub ctype: Option<Arc<str>>,
     /// Locale of icu and builtin.
     pub locale: Option<Arc<str>>,
+    /// Rules after those of an ICU locale.
+    pub rules: Option<Arc<str>>,
 }
 
 /// A row of `pg_namespace`.
@@ -456,6 +458,8 @@ pub struct DatabaseDesc {
     pub ctype: Arc<str>,
     /// Locale of icu and builtin.
     pub locale: Option<Arc<str>>,
+    /// Rules after those of an ICU locale.
+    pub rules: Option<Arc<str>>,
     /// Its access control list.
     pub acl: Option<Vec<AclItem>>,
 }
@@ -468,6 +472,7 @@ impl DatabaseDesc {
             provider: self.locale_provider,
             deterministic: true,
             locale: locale.unwrap_or(&self.ctype).to_string(),
+            rules: self.rules.as_deref().map(str::to_string),
         })
     }
 }

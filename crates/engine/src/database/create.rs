@@ -26,6 +26,8 @@ pub struct CreateOptions {
     pub locales: [String; 6],
     /// The locale of the built-in provider, if that is to be used.
     pub provider_locale: Option<(u8, String)>,
+    /// Rules after those of that locale, if it is one of ICU's.
+    pub icu_rules: Option<String>,
     /// The default text search configuration, without its schema.
     pub text_search: String,
     /// The system user's group may read the files (`-g`).
@@ -51,6 +53,7 @@ impl Default for CreateOptions {
             password: None,
             locales: std::array::from_fn(|_| "C".to_string()),
             provider_locale: None,
+            icu_rules: None,
             text_search: "english".to_string(),
             group_access: false,
             auth_local: "trust".to_string(),
@@ -199,6 +202,7 @@ fn fill(storage: &Arc<Storage>, options: &CreateOptions) -> Result<()> {
         collate: options.locales[0].clone(),
         ctype: options.locales[1].clone(),
         provider_locale: options.provider_locale.clone(),
+        icu_rules: options.icu_rules.clone(),
     };
     bootstrap(storage, &txn, &options)?;
     txn.commit(CommitData::default(), &mut |_| Ok(()))?;

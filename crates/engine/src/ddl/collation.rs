@@ -179,6 +179,7 @@ impl Ddl<'_> {
                 provider: found.provider,
                 deterministic: found.is_deterministic,
                 locale: locale.clone().or_else(|| text(&found.collate)).unwrap_or_default(),
+                rules: text(&found.rules),
             },
             encoding: found.encoding,
             collate: text(&found.collate),
@@ -206,7 +207,7 @@ impl Ddl<'_> {
             |what: &str| err!(INVALID_OBJECT_DEFINITION, "parameter \"{what}\" must be specified");
         let deterministic = o.deterministic.unwrap_or(true);
         let mut new = NewCollation {
-            facts: Facts { provider, deterministic, locale: String::new() },
+            facts: Facts { provider, deterministic, locale: String::new(), rules: None },
             encoding: -1,
             collate: None,
             ctype: None,
@@ -273,7 +274,7 @@ impl Ddl<'_> {
                     "ICU rules cannot be specified unless locale provider is ICU"
                 );
             }
-            return Err(Error::unsupported("a collation with rules of its own"));
+            new.facts.rules = o.rules;
         }
         Ok(new)
     }
@@ -292,6 +293,7 @@ impl Ddl<'_> {
             ("collcollate", &new.collate),
             ("collctype", &new.ctype),
             ("colllocale", &new.locale),
+            ("collicurules", &new.facts.rules),
             ("collversion", &new.version),
         ];
         for (column, value) in texts {

@@ -84,7 +84,7 @@ pub(super) struct New {
     pub collate: Arc<str>,
     pub ctype: Arc<str>,
     pub locale: Option<Arc<str>>,
-    pub rules: Option<String>,
+    pub rules: Option<Arc<str>>,
     pub is_template: bool,
     pub allow_connections: bool,
     pub connection_limit: i32,
@@ -169,7 +169,7 @@ impl New {
             collate: template.collate.clone(),
             ctype: template.ctype.clone(),
             locale: template.locale.clone(),
-            rules: text(w.icu_rules)?,
+            rules: text(w.icu_rules)?.map(Arc::from),
             is_template: truth(w.is_template)?.unwrap_or(false),
             allow_connections: truth(w.allow_connections)?.unwrap_or(true),
             connection_limit: -1,
@@ -253,6 +253,9 @@ impl New {
                 "ICU rules cannot be specified unless locale provider is ICU"
             );
         }
+        if self.rules.is_none() && self.provider == b'i' {
+            self.rules = template.rules.clone();
+        }
         match self.provider {
             b'b' => {
                 if let Some(name) = builtin {
@@ -272,9 +275,6 @@ impl New {
                 let Some(name) = &self.locale else {
                     bail!(INVALID_PARAMETER_VALUE, "LOCALE or ICU_LOCALE must be specified");
                 };
-                if self.rules.is_some() {
-                    return Err(Error::unsupported("a collation with rules of its own"));
-                }
                 let standard = icu_locale(name)?;
                 if standard != **name {
                     session.core.notice(Error::notice(format!(
@@ -329,6 +329,20 @@ impl New {
                 };
                 let (new, old) = (name(self.provider), name(template.locale_provider));
                 return Err(different("locale provider", new, old, "locale provider"));
+            }
+            if self.provider == b'i' && self.rules != template.rules {
+                let (new, old) = (self.rules.as_deref(), template.rules.as_deref());
+                let what = "ICU collation rules";
+                let (new, old) = (new.unwrap_or_default(), old.unwrap_or_default());
+                return Err(err!(
+                    INVALID_PARAMETER_VALUE,
+                    "new {what} ({new}) are incompatible with the {what} of the template \
+                     database ({old})"
+                )
+                .hint(format!(
+                    "Use the same {what} as in the template database, or use template0 as \
+                     template."
+                )));
             }
         }
         if self.encoding != UTF8 {

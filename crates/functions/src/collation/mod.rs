@@ -3,6 +3,8 @@
 //! A collation is found by its OID: the built-in ones by their rows, those that users made by
 //! what the catalog has told with [`register`] when it read them.
 
+mod rules;
+
 use crate::builtin;
 use crate::letters::Letters;
 use base::{Error, Oid, Result, err};
@@ -22,11 +24,15 @@ pub struct Facts {
     pub deterministic: bool,
     /// The locale, by the provider's names.
     pub locale: String,
+    /// Rules after those of an ICU locale.
+    pub rules: Option<String>,
 }
 
 enum Order {
     Bytes,
     Icu(CollatorBorrowed<'static>),
+    /// One with rules of its own.
+    Rules(Box<icu_collator::Collator>),
 }
 
 /// A collation, ready for use.
@@ -40,11 +46,12 @@ pub struct Collator {
 impl Collator {
     /// The order of two texts.
     pub fn compare(&self, a: &str, b: &str) -> Ordering {
-        match &self.order {
-            Order::Bytes => a.cmp(b),
-            Order::Icu(c) if self.deterministic => c.compare(a, b).then_with(|| a.cmp(b)),
+        let order = match &self.order {
+            Order::Bytes => return a.cmp(b),
             Order::Icu(c) => c.compare(a, b),
-        }
+            Order::Rules(c) => c.as_borrowed().compare(a, b),
+        };
+        if self.deterministic { order.then_with(|| a.cmp(b)) } else { order }
     }
 
     /// Whether two texts are the same.
@@ -55,13 +62,17 @@ impl Collator {
     /// What is the same for equal texts, for hashing.
     pub fn key(&self, a: &str) -> Vec<u8> {
         let mut out = Vec::new();
-        match &self.order {
-            Order::Icu(c) if !self.deterministic => {
-                // Writing to a vector does not fail.
-                let _ = c.write_sort_key_to(a, &mut out);
+        // Writing to a vector does not fail.
+        let _ = match &self.order {
+            Order::Icu(c) if !self.deterministic => c.write_sort_key_to(a, &mut out),
+            Order::Rules(c) if !self.deterministic => {
+                c.as_borrowed().write_sort_key_to(a, &mut out)
             }
-            _ => out.extend_from_slice(a.as_bytes()),
-        }
+            _ => {
+                out.extend_from_slice(a.as_bytes());
+                Ok(())
+            }
+        };
         out
     }
 }
@@ -141,6 +152,7 @@ fn facts(oid: Oid) -> Option<Facts> {
             provider: row.collprovider,
             deterministic: row.collisdeterministic,
             locale: locale.to_string(),
+            rules: None,
         });
     }
     known().read().unwrap_or_else(PoisonError::into_inner).get(&oid.0).cloned()
@@ -184,7 +196,7 @@ pub fn make(facts: &Facts) -> Result<Collator> {
             };
             Ok(Collator { order: Order::Bytes, letters, deterministic })
         }
-        b'i' => icu(&facts.locale, deterministic),
+        b'i' => icu(facts),
         _ => {
             let plain = facts.locale.split('@').next().unwrap_or("");
             let (language, charset) = plain.split_once('.').unwrap_or((plain, ""));
@@ -270,7 +282,7 @@ pub fn language_tag(name: &str) -> String {
 /// The standard form of a locale's name, `de-u-co-phonebk`; fails if ICU could not use it.
 pub fn icu_locale(name: &str) -> Result<String> {
     let tag = language_tag(name);
-    icu(&tag, true)?;
+    icu(&Facts { provider: b'i', deterministic: true, locale: tag.clone(), rules: None })?;
     Ok(icu_locale_core::Locale::try_from_str(&tag).map_or(tag, |l| l.to_string()))
 }
 
@@ -292,7 +304,8 @@ fn unknown_locale(name: &str, why: &str) -> Error {
     err!(INVALID_PARAMETER_VALUE, "could not open collator for locale \"{name}\": {why}")
 }
 
-fn icu(name: &str, deterministic: bool) -> Result<Collator> {
+fn icu(facts: &Facts) -> Result<Collator> {
+    let (name, deterministic) = (facts.locale.as_str(), facts.deterministic);
     let tag = language_tag(name);
     let locale = icu_locale_core::Locale::try_from_str(&tag)
         .map_err(|_| unknown_locale(name, "U_ILLEGAL_ARGUMENT_ERROR"))?;
@@ -336,7 +349,14 @@ fn icu(name: &str, deterministic: bool) -> Result<Collator> {
     });
     let collator = icu_collator::Collator::try_new(preferences, options)
         .map_err(|e| unknown_locale(name, &e.to_string()))?;
+    let order = match &facts.rules {
+        None => Order::Icu(collator),
+        Some(text) => {
+            let made = rules::collator(&locale, text).map_err(|e| e.error(name, text))?;
+            Order::Rules(Box::new(made))
+        }
+    };
     let turkish = matches!(locale.id.language.as_str(), "tr" | "az");
     let letters = if turkish { Letters::Turkish } else { Letters::Icu };
-    Ok(Collator { order: Order::Icu(collator), letters, deterministic })
+    Ok(Collator { order, letters, deterministic })
 }
