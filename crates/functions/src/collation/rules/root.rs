@@ -12,7 +12,7 @@ use icu_collections::char16trie::Char16Trie;
 use icu_provider::prelude::*;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
-use zerovec::ZeroVec;
+use zerovec::{ZeroSlice, ZeroVec};
 
 /// The usual secondary and tertiary weight.
 pub(super) const COMMON: u16 = 0x0500;
@@ -185,8 +185,8 @@ impl<'a> Base<'a> {
             tag @ (8 | 9) if special => {
                 let word = |n: usize| u32::from(data.contexts.get(index + n).unwrap_or_default());
                 let default = word(0) << 16 | word(1);
-                let rest: Vec<u16> = data.contexts.iter().skip(index + 2).collect();
-                let trie = Char16Trie::new(ZeroVec::alloc_from_slice(&rest));
+                let rest = data.contexts.get_subslice(index + 2..data.contexts.len());
+                let trie = Char16Trie::new(rest.map_or(ZeroVec::new(), ZeroSlice::as_zerovec));
                 for (text, value) in trie.iter2() {
                     let mut text: Vec<char> = text.chars().collect();
                     if tag == 8 {

@@ -10,6 +10,7 @@ use super::{Failure, Result};
 use icu_collator::provider::CollationData;
 use icu_collections::codepointtrie::{CodePointTrie, CodePointTrieHeader, TrieType};
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use unicode_normalization::char::canonical_combining_class;
 use zerovec::ZeroVec;
 
@@ -44,8 +45,10 @@ impl Tailoring<'_> {
             (None, Some(base)) => base.trie.get32(c),
             (None, None) => FALLBACK,
         };
+        let nothing =
+            |all: Range<u32>| base.tailored.is_none() && tailored.range(all).next().is_none();
         Ok(CollationData {
-            trie: trie(value)?,
+            trie: trie(value, nothing)?,
             ces: ZeroVec::alloc_from_slice(&lists.ces),
             ce32s: ZeroVec::alloc_from_slice(&lists.ce32s),
             contexts: ZeroVec::alloc_from_slice(&lists.contexts),
@@ -232,8 +235,12 @@ fn point(out: &mut [u16], jump: usize) {
     out[jump + 2] = distance as u16;
 }
 
-/// A trie of a value for each character: blocks that are the same are there once.
-fn trie(value: impl Fn(u32) -> u32) -> Result<CodePointTrie<'static, u32>> {
+/// A trie of a value for each character: blocks that are the same are there once. `nothing` tells
+/// of blocks where all is as in the root.
+fn trie(
+    value: impl Fn(u32) -> u32,
+    nothing: impl Fn(Range<u32>) -> bool,
+) -> Result<CodePointTrie<'static, u32>> {
     const BMP_BLOCK: u32 = 64;
     const BLOCK: u32 = 16;
     /// How many blocks a block of the index is for, on each of its levels.
@@ -241,7 +248,10 @@ fn trie(value: impl Fn(u32) -> u32) -> Result<CodePointTrie<'static, u32>> {
     let mut data: Vec<u32> = Vec::new();
     let mut blocks: HashMap<Vec<u32>, usize> = HashMap::new();
     let mut place = |data: &mut Vec<u32>, start: u32, length: u32| -> Result<u16> {
-        let block: Vec<u32> = (start..start + length).map(&value).collect();
+        let block: Vec<u32> = match nothing(start..start + length) {
+            true => vec![FALLBACK; length as usize],
+            false => (start..start + length).map(&value).collect(),
+        };
         let at = *blocks.entry(block).or_insert_with_key(|block| {
             data.extend(block);
             data.len() - block.len()
