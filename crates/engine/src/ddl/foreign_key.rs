@@ -7,6 +7,7 @@ use base::{Oid, Result, bail, err};
 use catalog::depend::{self, DependKind, ObjectAddress};
 use catalog::{ForeignKey, IndexDesc, Persistence, RelKind, RelationDesc, SysRow, oids, vector};
 use parser::ast::{self, FkAction, FkMatch, LockMode};
+use types::Attr;
 
 /// `pg_constraint`'s letter of an action.
 fn action(a: FkAction) -> u8 {
@@ -256,9 +257,34 @@ impl Ddl<'_> {
                     self.format_type(pk_attr.type_oid, -1)
                 )));
             };
+            self.fk_collations(name, fk_attr, pk_attr)?;
             all.push((pf, pp, ff));
         }
         Ok(all)
+    }
+
+    /// Refuses columns of which one takes texts for equal that the other does not.
+    fn fk_collations(&self, name: &str, fk: &Attr, pk: &Attr) -> Result<()> {
+        if fk.collation == pk.collation || !fk.collation.is_valid() || !pk.collation.is_valid() {
+            return Ok(());
+        }
+        let exact = |oid| functions::collation::collator(oid).map(|c| c.deterministic);
+        if exact(fk.collation)? && exact(pk.collation)? {
+            return Ok(());
+        }
+        Err(err!(
+            COLLATION_MISMATCH,
+            "foreign key constraint \"{name}\" cannot be implemented"
+        )
+        .detail(format!(
+            "Key columns \"{}\" of the referencing table and \"{}\" of the referenced table have \
+             incompatible collations: \"{}\" and \"{}\".  If either collation is \
+             nondeterministic, then both collations have to be the same.",
+            fk.name,
+            pk.name,
+            self.collation_name(fk.collation),
+            self.collation_name(pk.collation)
+        )))
     }
 
     /// True if values of a type can be given to operators that take another.

@@ -117,11 +117,17 @@ impl Ddl<'_> {
             let desc = self.view.type_(ty)?;
             self.require_type_usage(ty)?;
             if desc.collation.is_valid() && !collation.is_valid() {
-                return Err(err!(
-                    INDETERMINATE_COLLATION,
-                    "could not determine which collation to use for {what} column \"{name}\""
-                )
-                .hint("Use the COLLATE clause to set the collation explicitly."));
+                let text = match table {
+                    true => format!(
+                        "no collation was derived for column \"{name}\" with collatable type {}",
+                        self.format_type(ty, -1)
+                    ),
+                    false => format!(
+                        "could not determine which collation to use for {what} column \"{name}\""
+                    ),
+                };
+                return Err(err!(INDETERMINATE_COLLATION, "{text}")
+                    .hint("Use the COLLATE clause to set the collation explicitly."));
             }
             let ty = ResolvedType { oid: ty, typmod: t.expr.typmod(), ndims: 0 };
             columns.push(NewColumn::new(name, ty, collation));

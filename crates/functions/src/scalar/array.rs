@@ -580,15 +580,23 @@ fn to_text(cx: &FnCtx, args: &[Datum]) -> Result<Datum> {
 }
 
 /// The parts of `string_to_array` and `string_to_table`; None makes NULL.
-pub(crate) fn split_text(args: &[Datum]) -> Result<Option<Vec<Datum>>> {
+pub(crate) fn split_text(collation: Oid, args: &[Datum]) -> Result<Option<Vec<Datum>>> {
     if args[0].is_null() {
         return Ok(None);
     }
     let text = args[0].as_str();
     let null = args.get(2).filter(|d| !d.is_null()).map(Datum::as_str);
+    let loose = match collation.0 {
+        0 | 100 | 950 | 951 => None,
+        _ => Some(crate::collation::collator(collation)?).filter(|c| !c.deterministic),
+    };
+    let is_null = |part: &str| match (null, &loose) {
+        (Some(null), Some(loose)) => loose.equal(null, part),
+        (null, _) => null == Some(part),
+    };
     let item = |part: &str| {
         base::interrupt::step()?;
-        Ok(if null == Some(part) { Datum::Null } else { Datum::text(part) })
+        Ok(if is_null(part) { Datum::Null } else { Datum::text(part) })
     };
     if text.is_empty() {
         return Ok(Some(Vec::new()));
@@ -597,6 +605,8 @@ pub(crate) fn split_text(args: &[Datum]) -> Result<Option<Vec<Datum>>> {
         text.chars().map(|c| item(c.encode_utf8(&mut [0; 4]))).collect()
     } else if args[1].as_str().is_empty() {
         item(text).map(|all| vec![all])
+    } else if let Some(loose) = &loose {
+        super::collated::split(loose, text, args[1].as_str()).into_iter().map(item).collect()
     } else {
         text.split(args[1].as_str()).map(item).collect()
     };
@@ -651,8 +661,12 @@ const CHANGE: &[FnDef] = &[
     row!(cx; array_sample(a: &Datum, n: i32) { shuffle(cx, a, Some(n)) }),
     raw!(array_to_text(cx, args) { to_text(cx, args) }),
     raw!(array_to_text_null(cx, args) { to_text(cx, args) }),
-    raw!(text_to_array(cx, args) { split_text(args)?.map_or(Ok(Datum::Null), text_array) }),
-    raw!(text_to_array_null(cx, args) { split_text(args)?.map_or(Ok(Datum::Null), text_array) }),
+    raw!(text_to_array(cx, args) {
+        split_text(cx.call.collation, args)?.map_or(Ok(Datum::Null), text_array)
+    }),
+    raw!(text_to_array_null(cx, args) {
+        split_text(cx.call.collation, args)?.map_or(Ok(Datum::Null), text_array)
+    }),
     row!(cx; width_bucket_array(v: &Datum, t: &Datum) { width_bucket(cx, v, t) }),
 ];
 

@@ -62,6 +62,24 @@ const TEXT: &[FnDef] = &[
     }),
 ];
 
+/// A name beside a text, either way round.
+macro_rules! of_names {
+    ($($eq:ident $ne:ident $lt:ident $le:ident $gt:ident $ge:ident $cmp:ident),*) => {&[$(
+        row!(cx; $eq(a: &str, b: &str) { equal(cx, a, b) }),
+        row!(cx; $ne(a: &str, b: &str) { equal(cx, a, b).map(|e| !e) }),
+        row!(cx; $lt(a: &str, b: &str) { compare(cx, a, b).map(Ordering::is_lt) }),
+        row!(cx; $le(a: &str, b: &str) { compare(cx, a, b).map(Ordering::is_le) }),
+        row!(cx; $gt(a: &str, b: &str) { compare(cx, a, b).map(Ordering::is_gt) }),
+        row!(cx; $ge(a: &str, b: &str) { compare(cx, a, b).map(Ordering::is_ge) }),
+        row!(cx; $cmp(a: &str, b: &str) { compare(cx, a, b).map(|o| o as i32) }),
+    )*]};
+}
+
+const NAMES: &[FnDef] = of_names!(
+    nameeqtext namenetext namelttext nameletext namegttext namegetext btnametextcmp,
+    texteqname textnename textltname textlename textgtname textgename bttextnamecmp
+);
+
 const BPCHAR: &[FnDef] = &[
     row!(cx; bpchareq(a: &str, b: &str) { equal(cx, blank(a), blank(b)) }),
     row!(cx; bpcharne(a: &str, b: &str) { equal(cx, blank(a), blank(b)).map(|e| !e) }),
@@ -174,7 +192,30 @@ fn find(c: &Collator, text: &str, what: &str, from: usize) -> Option<(usize, usi
     None
 }
 
+/// The pieces of a text between those that equal `by`.
+pub(super) fn split<'a>(c: &Collator, text: &'a str, by: &str) -> Vec<&'a str> {
+    let (mut out, mut at) = (Vec::new(), 0);
+    while let Some((start, end)) = find(c, text, by, at) {
+        out.push(&text[at..start]);
+        at = end;
+    }
+    out.push(&text[at..]);
+    out
+}
+
 const PIECES: &[FnDef] = &[
+    row!(cx; split_part(a: &str, by: &str, n: i32) {
+        let c = of(cx)?;
+        if c.deterministic || n == 0 || a.is_empty() || by.is_empty() {
+            return super::text::split_part(a, by, n).map(Datum::string);
+        }
+        let parts = split(&c, a, by);
+        let at = match n {
+            1.. => Some(n as usize - 1),
+            _ => parts.len().checked_sub(n.unsigned_abs() as usize),
+        };
+        Ok(at.and_then(|at| parts.get(at)).map_or(String::new(), ToString::to_string))
+    }),
     row!(cx; textpos(a: &str, what: &str) {
         let c = of(cx)?;
         if what.is_empty() {
@@ -221,4 +262,4 @@ pub(super) fn collation_for(cx: &FnCtx) -> Result<Datum> {
     Ok(name.map_or(Datum::Null, Datum::string))
 }
 
-pub(crate) const FNS: &[&[FnDef]] = &[TEXT, BPCHAR, LIKE, PIECES];
+pub(crate) const FNS: &[&[FnDef]] = &[TEXT, NAMES, BPCHAR, LIKE, PIECES];

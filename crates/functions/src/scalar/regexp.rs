@@ -23,6 +23,13 @@ pub(crate) fn pattern(cx: &mut FnCtx, text: &str, flags: Flags) -> Result<Arc<Pa
     if let Some(found) = cached.entries.iter().find(|e| e.0 == text && e.1 == flags) {
         return Ok(Arc::clone(&found.2));
     }
+    let fixed = matches!(cx.call.collation.0, 0 | 100 | 950 | 951);
+    if !fixed && !crate::collation::collator(cx.call.collation)?.deterministic {
+        bail!(
+            FEATURE_NOT_SUPPORTED,
+            "nondeterministic collations are not supported for regular expressions"
+        );
+    }
     let made = Arc::new(compile(text, flags)?);
     if cached.entries.len() >= 32 {
         cached.entries.remove(0);

@@ -304,7 +304,7 @@ fn translate(a: &str, from: &str, to: &str) -> Result<String> {
     Ok(out)
 }
 
-fn split_part(a: &str, delimiter: &str, n: i32) -> Result<String> {
+pub(super) fn split_part(a: &str, delimiter: &str, n: i32) -> Result<String> {
     if n == 0 {
         bail!(INVALID_PARAMETER_VALUE, "field position must not be zero");
     }

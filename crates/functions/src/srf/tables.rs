@@ -14,7 +14,7 @@ use types::{Datum, oid};
 pub(super) fn find(symbol: &str) -> Option<SrfFn> {
     Some(match symbol {
         "text_to_table" | "text_to_table_null" => {
-            |_, args| Ok(Rows::single(split_text(args)?.unwrap_or_default()))
+            |cx, args| Ok(Rows::single(split_text(cx.call.collation, args)?.unwrap_or_default()))
         }
         "regexp_matches" | "regexp_matches_no_flags" => regexp::matches_rows,
         "regexp_split_to_table" | "regexp_split_to_table_no_flags" => regexp::split_rows,
