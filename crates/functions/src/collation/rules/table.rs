@@ -59,7 +59,7 @@ impl Tailoring<'_> {
 impl Lists {
     /// The short form of elements.
     fn elements(&mut self, elements: &[u64]) -> Result<u32> {
-        if let [] = elements {
+        if elements.is_empty() {
             return Ok(0);
         }
         if let [e] = elements {
