@@ -137,7 +137,7 @@ impl Root<'_> {
             let family = info.desc.opfamilies[at];
             let place = self.env.catalog.operator_in_family(oper, family)?;
             let Some(place) = place.filter(|p| p.purpose == b's') else { break };
-            if place.strategy as i16 != strategy_of(op) {
+            if place.strategy != strategy_of(op) {
                 break;
             }
             found.push(RowColumn { family, left: place.left, right: place.right });
