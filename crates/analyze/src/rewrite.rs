@@ -115,8 +115,12 @@ fn expand_virtual(env: &Env, query: &mut Query) -> Result<()> {
         let rel = env.catalog.relation(relid)?;
         let Some(computed) = catalog::computed::Computed::of(&rel)? else { continue };
         let varno = i as u32 + 1;
+        let sets = !query.grouping_sets.is_empty();
         ir::walk::rewrite_query(query, 0, &mut |e, level| match e {
-            Expr::Var(v) if v.varno == varno && v.levels_up == level => computed.value_of(v),
+            Expr::Var(v) if v.varno == varno && v.levels_up == level => match sets {
+                true => computed.value_to_group(v),
+                false => computed.value_of(v),
+            },
             _ => None,
         });
     }

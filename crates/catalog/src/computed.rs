@@ -51,6 +51,14 @@ impl<'r> Computed<'r> {
         Some(where_there_is_a_row(found, v))
     }
 
+    /// As [`Computed::value_of`], where NULLs are put in for what is grouped by: a constant must
+    /// not be taken for the same constant elsewhere.
+    pub fn value_to_group(&self, v: &Var) -> Option<Expr> {
+        let made = self.value_of(v)?;
+        let constant = !ir::walk::any(&made, &mut |e| matches!(e, Expr::Var(_)));
+        Some(if constant { guarded(made, v) } else { made })
+    }
+
     fn whole_row(&self, v: &Var) -> Expr {
         let mut args = Vec::with_capacity(self.exprs.len());
         for (i, a) in self.rel.tuple.attrs.iter().enumerate() {
@@ -109,6 +117,11 @@ fn where_there_is_a_row(e: Expr, v: &Var) -> Expr {
     if v.nulling_rels.is_empty() && v.returning == ReturningKind::Default {
         return e;
     }
+    guarded(e, v)
+}
+
+/// The expression where the row that the column is of is a table's, otherwise NULL.
+fn guarded(e: Expr, v: &Var) -> Expr {
     let mut there = Var::new(v.varno, TABLE_OID, oid::OID, -1, Oid::INVALID);
     like(&mut there, v);
     let there = Expr::NullTest {
