@@ -26,6 +26,10 @@ impl Ddl<'_> {
                 let name = stmt.object.name.parts.join(".");
                 err!(UNDEFINED_TABLE, "relation \"{name}\" does not exist")
             }
+            SqlState::UNDEFINED_OBJECT if stmt.object.kind == ObjectKind::Index => {
+                let name = stmt.object.name.parts.join(".");
+                err!(UNDEFINED_TABLE, "relation \"{name}\" does not exist")
+            }
             // Which statement removes it is told by DROP.
             SqlState::WRONG_OBJECT_TYPE => Error::new(e.code(), e.message().to_string()),
             _ => e,

@@ -189,13 +189,13 @@ impl Alter<'_, '_> {
         let stored = rel.kind.has_storage() && attr.generated != b'v';
         let made = stored.then(|| self.conversion(rel, n, new, &ty)).transpose()?;
         self.children_types(rel, new, recurse)?;
-        if let Some(made) = made {
-            if needs_rewrite(ddl, &made, n)? {
-                self.with_work(rel.oid, |w| {
-                    w.rewrite = true;
-                    w.values.push((n, made, false));
-                })?;
-            }
+        if let Some(made) = made
+            && needs_rewrite(ddl, &made, n)?
+        {
+            self.with_work(rel.oid, |w| {
+                w.rewrite = true;
+                w.values.push((n, made, false));
+            })?;
         }
         self.remember_dependents(rel, n)?;
         let default = self.converted_default(rel, n, &ty, new.column)?;
