@@ -293,7 +293,7 @@ impl Worker<'_> {
         let work = [
             format!("VACUUM docs{c}"),
             format!("VACUUM (FREEZE) docs{c}"),
-            format!("VACUUM (FREEZE, INDEX_CLEANUP on) parents"),
+            "VACUUM (FREEZE, INDEX_CLEANUP on) parents".to_string(),
             format!("ANALYZE docs{c}"),
             "CHECKPOINT".to_string(),
             // These wait for whoever is at the table.
