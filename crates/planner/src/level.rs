@@ -1,6 +1,6 @@
 //! Planning one query level from beginning to end.
 
-use crate::prep::{self, const_fold, outer_join, pull_up, quals, sublinks, volatility};
+use crate::prep::{self, const_fold, loose, outer_join, pull_up, quals, sublinks, volatility};
 use crate::rel::{BaseKind, CteInfo, SubqueryInfo};
 use crate::relids::Relids;
 use crate::root::{Env, Global, Root};
@@ -426,25 +426,16 @@ impl Root<'_> {
         Ok(())
     }
 
-    /// Whether a condition names something grouped by of which unlike values may be equal: it may
-    /// hold for some rows of a group and not for others.
+    /// Whether a condition may hold for some rows of a group and not for others, since they are
+    /// equal and not the same.
     fn tells_equals_apart(&self, h: &Expr) -> Result<bool> {
-        for c in &self.query.group_clause {
-            let entry = self.query.target_list.iter().find(|t| t.sort_group_ref == c.target_ref);
-            let Some(e) = entry.map(|t| &t.expr) else { continue };
-            let of_row = e.ty() == Oid(2249) || self.env.catalog.type_(e.ty())?.kind == b'c';
-            let loose = match e.collation() {
-                collation if collation.is_valid() => {
-                    let found = self.env.catalog.find_collation(collation)?;
-                    found.is_some_and(|c| !c.is_deterministic)
-                }
-                _ => false,
-            };
-            if (of_row || loose) && walk::any(h, &mut |x| x == e) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let by: Vec<&Expr> = (self.query.group_clause.iter())
+            .filter_map(|c| {
+                self.query.target_list.iter().find(|t| t.sort_group_ref == c.target_ref)
+            })
+            .map(|t| &t.expr)
+            .collect();
+        loose::tells_equals_apart(self.env, h, &|e| by.contains(&e))
     }
 
     /// Plans the subqueries, CTE references and work tables among the base relations.
@@ -618,6 +609,14 @@ impl Root<'_> {
                 columns.push((v.attno, v.ty));
             }
         });
+        let of_entry = |e: &Expr| matches!(e, Expr::Var(v) if v.varno == index);
+        let groups = match &query.set_operations {
+            Some(op) => is_grouping(op),
+            None => !query.distinct_clause.is_empty(),
+        };
+        if groups && loose::tells_equals_apart(self.env, clause, &of_entry)? {
+            return Ok(false);
+        }
         if let Some(op) = &query.set_operations {
             for leaf in operands(op) {
                 let RteKind::Subquery { query, .. } = &query.rte(leaf).kind else {
@@ -675,6 +674,15 @@ fn takes_quals(query: &Query) -> bool {
             RteKind::Subquery { query, .. } => takes_quals(query),
             _ => false,
         })
+}
+
+/// Whether a set operation gives equal rows once, or compares them.
+fn is_grouping(op: &ir::SetOperation) -> bool {
+    let within = |side: &ir::SetOperand| match side {
+        ir::SetOperand::Table(_) => false,
+        ir::SetOperand::Operation(inner) => is_grouping(inner),
+    };
+    !op.all || op.kind != ir::SetOpKind::Union || within(&op.left) || within(&op.right)
 }
 
 fn has_except(op: &ir::SetOperation) -> bool {

@@ -1,6 +1,7 @@
 //! GROUP BY of a table's whole key and other columns of the table: the others are the same
 //! throughout a group, and need not be compared.
 
+use crate::prep::loose::is_loose_collation;
 use crate::prep::self_join::is_never_null;
 use crate::root::Env;
 use base::Result;
@@ -29,7 +30,7 @@ pub fn drop_dependent_groups(query: &mut Query, env: &Env) -> Result<()> {
         if *inherit && *relkind != 'p' && rel.has_subclass {
             continue;
         }
-        if let Some(key) = key_among(&rel, &columns) {
+        if let Some(key) = key_among(env, &rel, &columns)? {
             for (drop, column) in surplus.iter_mut().zip(&grouped) {
                 *drop |= column.is_some_and(|(t, c)| t == rti && !key.contains(&c));
             }
@@ -51,10 +52,29 @@ fn column_of(query: &Query, g: &SortGroupClause) -> Option<(u32, i16)> {
 
 /// The shortest key of a table that is part of these columns, and not all of them; of several the
 /// one made last.
-fn key_among<'r>(rel: &'r RelationDesc, columns: &[i16]) -> Option<&'r [i16]> {
-    let keys = rel.indexes.iter().rev().filter_map(|index| key_of(rel, index));
-    keys.filter(|key| key.len() < columns.len() && key.iter().all(|c| columns.contains(c)))
-        .min_by_key(|key| key.len())
+fn key_among<'r>(env: &Env, rel: &'r RelationDesc, columns: &[i16]) -> Result<Option<&'r [i16]>> {
+    let mut best: Option<&[i16]> = None;
+    for index in rel.indexes.iter().rev() {
+        let Some(key) = key_of(rel, index) else { continue };
+        let part = key.len() < columns.len() && key.iter().all(|c| columns.contains(c));
+        let shorter = best.is_none_or(|b| key.len() < b.len());
+        if part && shorter && equal_as_grouped(env, rel, index, key)? {
+            best = Some(key);
+        }
+    }
+    Ok(best)
+}
+
+/// Whether rows that GROUP BY takes for equal are equal by the index too, which may have another
+/// collation than the columns.
+fn equal_as_grouped(env: &Env, rel: &RelationDesc, index: &IndexDesc, key: &[i16]) -> Result<bool> {
+    for (column, collation) in key.iter().zip(&index.collations) {
+        let own = rel.tuple.attrs[*column as usize - 1].collation;
+        if own != *collation && is_loose_collation(env, own)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The columns of an index by which no two rows are the same.

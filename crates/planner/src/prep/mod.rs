@@ -4,6 +4,7 @@ pub mod cast;
 pub mod const_fold;
 pub mod group_keys;
 pub mod inline;
+pub mod loose;
 pub mod outer_join;
 pub mod pull_up;
 pub mod quals;
