@@ -317,45 +317,84 @@ fn verify(db: &Arc<Database>, world: &World) -> Result<()> {
     Ok(())
 }
 
-fn life(disk: SimDisk, seed: u64, world: Arc<World>) -> Result<()> {
-    let mut rng = Rng(seed);
-    let db = Database::open(Disk::simulated(disk), Path::new(DIR), defaults(&mut rng))?;
-    verify(&db, &world)?;
-    let clients: Vec<_> = (0..SESSIONS)
-        .map(|number| {
-            let (db, world, seed) = (db.clone(), world.clone(), rng.next());
-            os::thread::spawn("client", move || client(&db, seed, number, &world)).unwrap()
-        })
-        .collect();
-    for client in clients {
-        client.join().unwrap()?;
-    }
-    match rng.below(3) {
-        0 => db.shutdown(),
-        _ => Ok(()),
+/// A kind of history: what its sessions do, and what must be there after a stop. `W` is what their
+/// clients know.
+struct Kind<W> {
+    /// A disk to begin with.
+    template: fn() -> SimDisk,
+    /// The machine stops within so many operations of the disk, by the number of its life.
+    stops_within: fn(u32) -> u64,
+    max_steps: u64,
+    /// The work of one session: the seed, its number.
+    client: fn(&Arc<Database>, u64, u64, &W) -> Result<()>,
+    /// Settles what was in doubt, and compares with the world.
+    verify: fn(&Arc<Database>, &W) -> Result<()>,
+}
+
+impl<W> Clone for Kind<W> {
+    fn clone(&self) -> Kind<W> {
+        *self
     }
 }
 
-fn history(seed: u64) {
-    let mut rng = Rng(seed.wrapping_mul(77777) + 1);
-    let mut disk = template();
-    let world = Arc::new(World::default());
-    for round in 0..3 {
-        let crash_at = Some(disk.operations() + 1 + rng.below(if round == 0 { 60 } else { 400 }));
-        disk.set_faults(Faults { crash_at, ..Faults::default() });
-        let (machine, seed, held) = (disk.clone(), rng.next(), world.clone());
-        let stop = Sim::new(rng.next()).max_steps(5_000_000).run(move || life(machine, seed, held));
-        match stop {
-            Stop::Finished(Ok(())) | Stop::Crashed => {}
-            other => panic!("{other:?}"),
+impl<W> Copy for Kind<W> {}
+
+impl<W: Default + Send + Sync + 'static> Kind<W> {
+    fn life(self, disk: SimDisk, seed: u64, world: &Arc<W>) -> Result<()> {
+        let mut rng = Rng(seed);
+        let db = Database::open(Disk::simulated(disk), Path::new(DIR), defaults(&mut rng))?;
+        (self.verify)(&db, world)?;
+        let clients: Vec<_> = (0..SESSIONS)
+            .map(|number| {
+                let (db, world, seed) = (db.clone(), world.clone(), rng.next());
+                let work = move || (self.client)(&db, seed, number, &world);
+                os::thread::spawn("client", work).unwrap()
+            })
+            .collect();
+        for client in clients {
+            client.join().unwrap()?;
         }
-        disk = match rng.below(4) {
-            0 => disk.process_restart(),
-            _ => disk.power_cycle(rng.next()),
-        };
+        match rng.below(3) {
+            0 => db.shutdown(),
+            _ => Ok(()),
+        }
     }
-    let db = Database::open(Disk::simulated(disk), Path::new(DIR), defaults(&mut rng)).unwrap();
-    verify(&db, &world).unwrap();
+
+    /// Three lives of a server, each up to a stop; the server after them, which has been verified,
+    /// and the world.
+    fn lives(self, mut rng: Rng) -> (Arc<Database>, Arc<W>) {
+        let mut disk = (self.template)();
+        let world = Arc::new(W::default());
+        for round in 0..3 {
+            let crash_at = Some(disk.operations() + 1 + rng.below((self.stops_within)(round)));
+            disk.set_faults(Faults { crash_at, ..Faults::default() });
+            let (machine, seed, held) = (disk.clone(), rng.next(), world.clone());
+            let sim = Sim::new(rng.next()).max_steps(self.max_steps);
+            match sim.run(move || self.life(machine, seed, &held)) {
+                Stop::Finished(Ok(())) | Stop::Crashed => {}
+                other => panic!("{other:?}"),
+            }
+            disk = match rng.below(4) {
+                0 => disk.process_restart(),
+                _ => disk.power_cycle(rng.next()),
+            };
+        }
+        let db = Database::open(Disk::simulated(disk), Path::new(DIR), defaults(&mut rng)).unwrap();
+        (self.verify)(&db, &world).unwrap();
+        (db, world)
+    }
+}
+
+const TRANSFERS: Kind<World> = Kind {
+    template,
+    stops_within: |round| if round == 0 { 60 } else { 400 },
+    max_steps: 5_000_000,
+    client,
+    verify,
+};
+
+fn history(seed: u64) {
+    let (db, _) = TRANSFERS.lives(Rng(seed.wrapping_mul(77777) + 1));
     db.shutdown().unwrap();
 }
 

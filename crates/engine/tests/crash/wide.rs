@@ -5,13 +5,11 @@
 //! A session's tables are its own, so a model says what is in them: what its acknowledged commits
 //! made, or that and the commit that was under way when the machine stopped.
 
-use super::{DIR, Rng, SESSIONS, connect, defaults, disk_of, each_seed, must, run};
+use super::{Kind, Rng, SESSIONS, connect, disk_of, each_seed, must, run};
 use base::Result;
 use engine::{Database, Session, SessionOptions};
-use os::Disk;
-use os::sim::{Faults, Sim, SimDisk, Stop};
+use os::sim::SimDisk;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Rows that all sessions refer to.
@@ -475,50 +473,19 @@ fn verify(db: &Arc<Database>, world: &World) -> Result<()> {
     Ok(())
 }
 
-fn life(disk: SimDisk, seed: u64, world: Arc<World>) -> Result<()> {
-    let mut rng = Rng(seed);
-    let db = Database::open(Disk::simulated(disk), Path::new(DIR), defaults(&mut rng))?;
-    verify(&db, &world)?;
-    let workers: Vec<_> = (0..SESSIONS)
-        .map(|number| {
-            let (db, world, seed) = (db.clone(), world.clone(), rng.next());
-            let work = move || {
-                let s = connect(&db)?;
-                Worker { s, rng: Rng(seed), number, world: &world }.work()
-            };
-            os::thread::spawn("worker", work).unwrap()
-        })
-        .collect();
-    for worker in workers {
-        worker.join().unwrap()?;
-    }
-    match rng.below(3) {
-        0 => db.shutdown(),
-        _ => Ok(()),
-    }
-}
+const WIDE: Kind<World> = Kind {
+    template,
+    stops_within: |_| 900,
+    max_steps: 20_000_000,
+    client: |db, seed, number, world| {
+        let s = connect(db)?;
+        Worker { s, rng: Rng(seed), number, world }.work()
+    },
+    verify,
+};
 
 fn history(seed: u64) {
-    let mut rng = Rng(seed.wrapping_mul(99991) + 1);
-    let mut disk = template();
-    let world = Arc::new(World::default());
-    for _ in 0..3 {
-        let crash_at = Some(disk.operations() + 1 + rng.below(900));
-        disk.set_faults(Faults { crash_at, ..Faults::default() });
-        let (machine, seed, held) = (disk.clone(), rng.next(), world.clone());
-        let stop =
-            Sim::new(rng.next()).max_steps(20_000_000).run(move || life(machine, seed, held));
-        match stop {
-            Stop::Finished(Ok(())) | Stop::Crashed => {}
-            other => panic!("{other:?}"),
-        }
-        disk = match rng.below(4) {
-            0 => disk.process_restart(),
-            _ => disk.power_cycle(rng.next()),
-        };
-    }
-    let db = Database::open(Disk::simulated(disk), Path::new(DIR), defaults(&mut rng)).unwrap();
-    verify(&db, &world).unwrap();
+    let (db, world) = WIDE.lives(Rng(seed.wrapping_mul(99991) + 1));
     // What vacuum leaves is what was there.
     let mut s = connect(&db).unwrap();
     for table in ["docs", "queue", "parts", "scratch"] {

@@ -229,32 +229,22 @@ const TAILORED: u32 = 1 << 3;
 const TAILORED_ACCENTS: u32 = 1 << 4;
 
 macro_rules! as_it_is {
-    ($($marker:ty),*) => {$(
+    ($baked:expr; $($marker:ty),*) => {$(
         impl DataProvider<$marker> for Source {
             fn load(
                 &self,
                 req: DataRequest<'_>,
             ) -> std::result::Result<DataResponse<$marker>, DataError> {
-                Baked.load(req)
+                $baked.load(req)
             }
         }
     )*};
 }
-as_it_is!(CollationRootV1, CollationJamoV1, CollationSpecialPrimariesV1, CollationReorderingV1);
-
-macro_rules! of_normalizer {
-    ($($marker:ty),*) => {$(
-        impl DataProvider<$marker> for Source {
-            fn load(
-                &self,
-                req: DataRequest<'_>,
-            ) -> std::result::Result<DataResponse<$marker>, DataError> {
-                icu_normalizer::provider::Baked.load(req)
-            }
-        }
-    )*};
-}
-of_normalizer!(NormalizerNfdDataV1, NormalizerNfdTablesV1);
+as_it_is!(
+    Baked;
+    CollationRootV1, CollationJamoV1, CollationSpecialPrimariesV1, CollationReorderingV1
+);
+as_it_is!(icu_normalizer::provider::Baked; NormalizerNfdDataV1, NormalizerNfdTablesV1);
 
 type Loaded<M> = std::result::Result<DataResponse<M>, DataError>;
 
