@@ -10,9 +10,6 @@ use types::record::{Record, RecordColumn};
 
 type Rows = Vec<Vec<Datum>>;
 
-/// The role whose members may read any file.
-const READ_SERVER_FILES: Oid = Oid(4569);
-
 /// Runs one; `None` if it is not among them.
 pub fn call(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<Result<Datum>> {
     let name = functions::builtin::proc(call.fn_oid)?.proname;
@@ -49,10 +46,7 @@ pub fn rows(env: &StatementEnv<'_>, call: &CallInfo, args: &[Datum]) -> Option<R
 fn allowed_path(env: &StatementEnv<'_>, given: &str) -> Result<PathBuf> {
     let data = &env.core.database.dir;
     let path = Path::new(given);
-    let user = env.core.users().current;
-    let anywhere = env.core.is_superuser()
-        || catalog::privilege::has_rights_of(&env.view, user, READ_SERVER_FILES)?;
-    if anywhere {
+    if env.core.has_rights_of(catalog::oids::PG_READ_SERVER_FILES)? {
         return Ok(data.join(path));
     }
     let up = path.components().any(|c| c == Component::ParentDir);

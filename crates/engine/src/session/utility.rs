@@ -5,7 +5,7 @@ use super::simple::{is_query, unsupported};
 use crate::command::set::show_columns;
 use crate::ddl::Ddl;
 use crate::sink::{ResultColumn, Sink};
-use base::{Error, Oid, Result, bail};
+use base::{Error, Result, bail};
 use parser::ast::{ObjectKind, RawStmt, Stmt};
 use std::cell::RefCell;
 use types::Datum;
@@ -74,8 +74,7 @@ fn kind_word(kind: ObjectKind) -> &'static str {
 
 impl Session {
     fn check_may_checkpoint(&self) -> Result<()> {
-        const PG_CHECKPOINT: Oid = Oid(4544);
-        if self.core.has_rights_of(PG_CHECKPOINT)? {
+        if self.core.has_rights_of(catalog::oids::PG_CHECKPOINT)? {
             return Ok(());
         }
         let text = "permission denied to execute CHECKPOINT command";

@@ -3,7 +3,7 @@
 use super::{canonical, split_list};
 use crate::session::SessionCore;
 use base::settings::SettingDef;
-use base::{Error, Oid, Result, bail, err, settings};
+use base::{Error, Result, bail, err, settings};
 use catalog::{RowStore, indexes};
 use types::Datum;
 
@@ -47,8 +47,7 @@ pub(crate) fn is_secret(name: &str) -> bool {
 impl SessionCore {
     /// True if the current user may read all settings.
     pub(crate) fn reads_all_settings(&self) -> Result<bool> {
-        const PG_READ_ALL_SETTINGS: Oid = Oid(3374);
-        self.has_rights_of(PG_READ_ALL_SETTINGS)
+        self.has_rights_of(catalog::oids::PG_READ_ALL_SETTINGS)
     }
 
     /// Fails if the current user may not read this setting.

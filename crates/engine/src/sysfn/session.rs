@@ -7,18 +7,13 @@ use crate::ddl::Identity;
 use crate::settings::SessionSettings;
 use base::{Fork, Oid, Result};
 use catalog::depend::ObjectAddress;
-use catalog::{CatalogView, RelationDesc, RowStore, SysRow};
+use catalog::{CatalogView, RelationDesc, RowStore, SysRow, oids};
 use functions::FnEnv;
 use txn::{LockInfo, PredicateHolder, PredicateTarget};
 use types::Datum;
 
 /// Microseconds from 1970 to 2000.
 const EPOCH_SHIFT: i64 = types::datetime::UNIX_OFFSET;
-
-/// Who may end others' statements and sessions.
-const PG_SIGNAL_BACKEND: Oid = Oid(4200);
-/// Who may end those of autovacuum.
-const PG_SIGNAL_AUTOVACUUM_WORKER: Oid = Oid(6392);
 
 impl StatementEnv<'_> {
     /// Fails if the user may not end the statement of a session, or the session.
@@ -37,7 +32,7 @@ impl StatementEnv<'_> {
             Err(e.detail(detail))
         };
         if info.background && info.leader.is_none() {
-            if core.has_rights_of(PG_SIGNAL_AUTOVACUUM_WORKER)? {
+            if core.has_rights_of(oids::PG_SIGNAL_AUTOVACUUM_WORKER)? {
                 return Ok(());
             }
             return refused(format!(
@@ -54,7 +49,7 @@ impl StatementEnv<'_> {
                  SUPERUSER attribute."
             ));
         }
-        if core.has_rights_of(info.user)? || core.has_rights_of(PG_SIGNAL_BACKEND)? {
+        if core.has_rights_of(info.user)? || core.has_rights_of(oids::PG_SIGNAL_BACKEND)? {
             return Ok(());
         }
         let this = if terminate { "process" } else { "query" };
@@ -81,10 +76,9 @@ impl SysSession for StatementEnv<'_> {
     }
 
     fn may_see_session_of(&self, role: Oid) -> bool {
-        const PG_READ_ALL_STATS: Oid = Oid(3375);
         let core = &self.core;
         let own = role.is_valid() && core.has_rights_of(role).unwrap_or(false);
-        own || core.has_rights_of(PG_READ_ALL_STATS).unwrap_or(false)
+        own || core.has_rights_of(oids::PG_READ_ALL_STATS).unwrap_or(false)
     }
 
     fn check_may_read(&self, setting: &str) -> Result<()> {

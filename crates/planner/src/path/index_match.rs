@@ -3,6 +3,7 @@
 
 use super::IndexClause;
 use super::index::strip;
+use crate::prep::loose::is_loose_collation;
 use crate::prep::volatility;
 use crate::rel::{IndexInfo, Restriction};
 use crate::root::Root;
@@ -232,8 +233,7 @@ impl Root<'_> {
         };
         let quals = if exact {
             let Some(equal) = find(EQUAL)? else { return Ok(None) };
-            let about = self.env.catalog.find_collation(collation)?;
-            if about.is_some_and(|c| !c.is_deterministic) {
+            if is_loose_collation(self.env, collation)? {
                 return Ok(None);
             }
             vec![condition(equal, &prefix)?]

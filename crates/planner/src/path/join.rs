@@ -5,6 +5,7 @@ use super::{Conditions, JoinPath, Path, PathKind};
 use crate::cost::join::SemiFactors;
 use crate::cost::scan::Cost;
 use crate::cost::{EvalCost, clamp_rows};
+use crate::prep::loose::is_loose_collation;
 use crate::rel::{PathKey, Restriction, SpecialJoin};
 use crate::relids::Relids;
 use crate::restriction::operands;
@@ -362,7 +363,7 @@ impl Root<'_> {
         if used == column || !used.is_valid() {
             return Ok(true);
         }
-        Ok(self.env.catalog.find_collation(used)?.is_none_or(|c| c.is_deterministic))
+        Ok(!is_loose_collation(self.env, used)?)
     }
 
     pub(super) fn join_path(

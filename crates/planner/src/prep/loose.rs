@@ -4,11 +4,8 @@
 
 use crate::root::Env;
 use base::{Oid, Result};
+use catalog::oids;
 use ir::{Expr, walk};
-
-const RECORD: Oid = Oid(2249);
-const BTREE: Oid = Oid(403);
-const HASH: Oid = Oid(405);
 
 /// Whether a condition can tell equal values apart, of what `grouped` says that it is grouped by.
 pub fn tells_equals_apart(
@@ -54,7 +51,7 @@ fn under_other_name(e: &Expr) -> &Expr {
 }
 
 fn is_row(env: &Env, e: &Expr) -> Result<bool> {
-    Ok(e.ty() == RECORD || env.catalog.type_(e.ty())?.kind == b'c')
+    Ok(e.ty() == oids::RECORD || env.catalog.type_(e.ty())?.kind == b'c')
 }
 
 fn is_loose(env: &Env, e: &Expr) -> Result<bool> {
@@ -76,7 +73,7 @@ pub fn is_loose_collation(env: &Env, collation: Oid) -> Result<bool> {
 /// Whether an operator is one of those that order or hash values: what is equal is the same to it.
 fn compares(env: &Env, operator: Oid) -> Result<bool> {
     for place in env.catalog.amops_of_operator(operator)?.iter() {
-        if place.purpose == b's' && [BTREE, HASH].contains(&place.am) {
+        if place.purpose == b's' && [oids::BTREE_AM, oids::HASH_AM].contains(&place.am) {
             return Ok(true);
         }
     }

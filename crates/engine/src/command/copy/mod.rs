@@ -19,7 +19,7 @@ use access::heap::{HeapScan, ScanOptions, ScanSource};
 use analyze::ExprUse;
 use base::progress::{self, Command, copy as figure};
 use base::{Error, Result, bail, err};
-use catalog::{RelKind, RelationDesc};
+use catalog::{RelKind, RelationDesc, oids};
 use functions::FnEnv;
 use lines::Bytes;
 use options::{CopyFormat, CopyOptions};
@@ -188,11 +188,15 @@ impl Session {
         let Some(name) = &stmt.filename else { return Ok(()) };
         let doing = if stmt.is_from { "from" } else { "to" };
         let (what, role, oid) = match (stmt.is_program, stmt.is_from) {
-            (true, _) => ("COPY to or from an external program", "execute_server_program", 4571),
-            (_, true) => ("COPY from a file", "read_server_files", 4569),
-            _ => ("COPY to a file", "write_server_files", 4570),
+            (true, _) => (
+                "COPY to or from an external program",
+                "execute_server_program",
+                oids::PG_EXECUTE_SERVER_PROGRAM,
+            ),
+            (_, true) => ("COPY from a file", "read_server_files", oids::PG_READ_SERVER_FILES),
+            _ => ("COPY to a file", "write_server_files", oids::PG_WRITE_SERVER_FILES),
         };
-        if !self.core.has_rights_of(base::Oid(oid))? {
+        if !self.core.has_rights_of(oid)? {
             let doing = if stmt.is_program { "to or from" } else { doing };
             return Err(err!(INSUFFICIENT_PRIVILEGE, "permission denied to {what}")
                 .detail(format!(
